@@ -1,0 +1,70 @@
+"""The errors of MemoryBank: one small tree.
+
+    MemoryBankError
+    ├── InvalidInputError      what the caller gave is not allowed (also a ValueError)
+    │   └── OwnerError         a missing, blank or non-string owner
+    ├── NotFoundError          an id that this owner does not have (also a LookupError)
+    ├── StoreError             the store cannot be opened, read or written
+    │   ├── SchemaError        written by a newer version
+    │   ├── EmbedderMismatchError   the store was embedded with another model
+    │   ├── DamagedStoreError  the records are unreadable
+    │   └── ReadOnlyError      a write on a store opened read-only
+    ├── EmbeddingError         the embedder failed, or gave NaN or a wrong shape
+    ├── LLMError               the language model failed or gave nothing usable
+    ├── IndexUnavailableError  the vector index is missing, locked, damaged or down
+    └── ImportFormatError      a file is not of the format that was asked for
+
+Every message says what was given, what is allowed and what to do. Messages never carry memory texts.
+"""
+
+
+class MemoryBankError(Exception):
+    """Base of every error that MemoryBank raises on purpose."""
+
+
+class InvalidInputError(MemoryBankError, ValueError):
+    """A value given by the caller is not allowed."""
+
+
+class OwnerError(InvalidInputError):
+    """The owner is missing, blank or not a string. There is never a default owner."""
+
+
+class NotFoundError(MemoryBankError, LookupError):
+    """No such memory, session or message for this owner."""
+
+
+class StoreError(MemoryBankError):
+    """The store cannot be opened, read or written."""
+
+
+class SchemaError(StoreError):
+    """The records were written by a newer version of MemoryBank."""
+
+
+class EmbedderMismatchError(StoreError):
+    """The store's vectors come from another embedder than the one given."""
+
+
+class DamagedStoreError(StoreError):
+    """The records file is damaged or is not a MemoryBank store."""
+
+
+class ReadOnlyError(StoreError):
+    """A write was tried on a store that was opened read-only."""
+
+
+class EmbeddingError(MemoryBankError):
+    """The embedder raised, or returned NaN, infinities or a wrong shape."""
+
+
+class LLMError(MemoryBankError):
+    """The language model raised, timed out or returned nothing usable."""
+
+
+class IndexUnavailableError(MemoryBankError):
+    """The vector index is missing, locked by another process, damaged or down."""
+
+
+class ImportFormatError(MemoryBankError, ValueError):
+    """A file is not of the format that was asked for, or of no known format."""

@@ -1,0 +1,203 @@
+"""The values that flow through MemoryBank: frozen, with no behaviour beyond reading themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+
+class Level(StrEnum):
+    """Where a memory stands in the hierarchy (MemoryBank, section 2; digest after SoulMem)."""
+
+    TURN = "turn"
+    DAY_EVENTS = "day_events"
+    EVENTS = "events"
+    DAY_PORTRAIT = "day_portrait"
+    PORTRAIT = "portrait"
+    DIGEST = "digest"
+    NOTE = "note"
+
+
+class Status(StrEnum):
+    """``archived`` memories are kept but not recalled unless asked for."""
+
+    ACTIVE = "active"
+    ARCHIVED = "archived"
+
+
+class Maker(StrEnum):
+    """What wrote a memory's text. Extractive summaries are always labelled as such."""
+
+    VERBATIM = "verbatim"
+    EXTRACTIVE = "extractive"
+    LLM = "llm"
+    USER = "user"
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message of a transcript, kept verbatim.
+
+    ``role`` is ``user``, ``assistant``, ``system`` or ``tool``. ``at`` is when it was said (aware; None until
+    added means now). ``name`` is the speaker where several people talk. ``payload`` is an adapter's lossless
+    serialisation (opaque text). ``owner``, ``session`` and ``position`` are filled by ``MemoryBank.add``.
+    """
+
+    role: str
+    text: str
+    at: datetime | None = None
+    id: str | None = None
+    name: str | None = None
+    payload: str | None = None
+    owner: str = ""
+    session: str = ""
+    position: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One memory. ``sources`` are ids of the messages (turns) or memories (summaries) it was made from.
+
+    ``began`` and ``ended`` (aware datetimes) bound what it is about. ``strength`` counts from 1; each credited
+    recall adds 1 and sets ``last_recalled``. ``stale`` means that its sources changed since it was written.
+    """
+
+    id: str
+    owner: str
+    level: Level
+    text: str
+    began: datetime
+    ended: datetime
+    created: datetime
+    strength: int = 1
+    last_recalled: datetime | None = None
+    status: Status = Status.ACTIVE
+    pinned: bool = False
+    sources: tuple[str, ...] = ()
+    session: str | None = None
+    speaker: str | None = None
+    maker: Maker = Maker.VERBATIM
+    stale: bool = False
+    version: int = 1
+    archived_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """A memory that answers a query, and why.
+
+    ``score`` orders the results (higher is better; comparable within one query only). ``similarity`` is the
+    cosine of query and memory (0 when there is no vector). ``retention`` is R in (0, 1] at the time of the
+    recall. ``parts`` are the weighted contributions that add up to ``score``, by stage name.
+    """
+
+    memory: Memory
+    score: float
+    similarity: float
+    retention: float
+    parts: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def dense(self) -> float:
+        """Contribution of vector similarity."""
+        return self.parts.get("dense", 0.0)
+
+    @property
+    def lexical(self) -> float:
+        """Contribution of BM25."""
+        return self.parts.get("lexical", 0.0)
+
+    @property
+    def date(self) -> float:
+        """Contribution of days that the query names."""
+        return self.parts.get("date", 0.0)
+
+    @property
+    def association(self) -> float:
+        """Contribution of linked memories (personalised PageRank)."""
+        return self.parts.get("association", 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The recent messages of a session, oldest first, and the rolling digest of what slid out."""
+
+    messages: tuple[Message, ...]
+    digest: Memory | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A block ready for a prompt. ``tokens`` is counted with the store's counter. ``recalled`` is what fitted."""
+
+    text: str
+    tokens: int
+    recalled: tuple[Recalled, ...] = ()
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Something that could not be done, and will be tried again: what (``subject``) and ``reason``."""
+
+    subject: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Consolidated:
+    """Outcome of one consolidation: memories made, memories updated, failures; LLM calls and tokens spent."""
+
+    made: list[Memory] = field(default_factory=list)
+    updated: list[Memory] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
+    calls: int = 0
+    prompt_tokens: int = 0
+    reply_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Forgotten:
+    """Ids by outcome of ``forget``: newly archived, destroyed for good, and kept active."""
+
+    archived: list[str] = field(default_factory=list)
+    purged: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """How much was removed, per kind."""
+
+    messages: int = 0
+    memories: int = 0
+    vectors: int = 0
+    postings: int = 0
+    links: int = 0
+    versions: int = 0
+    indexed: int = 0
+
+    @property
+    def total(self) -> int:
+        """Rows removed from the records (``indexed`` vectors in Chroma are copies and not counted)."""
+        return self.messages + self.memories + self.vectors + self.postings + self.links + self.versions
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """Why a memory stands where it stands: R = curve(S, t), the rule that applies, and what ``forget`` would do."""
+
+    memory: Memory
+    elapsed: timedelta
+    unit: timedelta
+    strength: int
+    retention: float
+    form: str
+    rule: str
+    outcome: str
+    parts: Mapping[str, float] = field(default_factory=dict)
+    archives_at: datetime | None = None
