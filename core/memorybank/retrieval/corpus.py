@@ -12,13 +12,13 @@ from memorybank.retrieval.lexical import LexicalIndex
 
 @dataclass(frozen=True)
 class Corpus:
-    """Row r of every array speaks of the same memory. Rows only ever grow; a dead row stays, masked by ``alive``.
+    """Row r of every array speaks of the same memory. Rows only grow; a dead row stays, masked by ``alive``.
 
     Not resident in memory means ``vectors`` is None: similarities then come from the vector index.
     Codes: ``level`` indexes ``list(Level)``; ``session`` and ``speaker`` are small integers, -1 for none,
-    ``speakers[code]`` is the name. ``previous`` and ``following`` are rows of the neighbouring turns of the same
-    session, -1 for none. Times are seconds since the epoch (UTC); ``day`` is the local proleptic ordinal of
-    ``began``. ``last_recalled`` is NaN when never recalled.
+    ``speakers[code]`` is the name. ``previous`` and ``following`` are rows of the neighbouring turns of the
+    same session, -1 for none. Times are seconds since the epoch (UTC); ``day`` is the local proleptic ordinal
+    of ``began``. ``last_recalled`` is NaN when never recalled.
     Mentions are days that a memory's own words point at: row, first and last local ordinal (inclusive).
     Links are weighted pairs of rows (derived-from, co-recalled); next-turn links are ``following``.
     """

@@ -1,0 +1,242 @@
+"""BM25 over a growable inverted index of hashed terms.
+
+Rows are memories. A row never changes and never goes away; whoever asks masks the dead ones, and document
+frequencies, the number of documents and their mean length are counted over the living rows only. So every
+process that holds the same living rows computes the same scores, whatever happened before.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybank.errors import InvalidInputError
+
+Terms = NDArray[np.uint64]
+Counts = NDArray[np.uint16]
+
+K1 = 1.2  # saturation of repeated terms (Robertson & Zaragoza 2009)
+B = 0.75  # strength of the length norm (same)
+
+_MERGE_ROWS = (
+    1024  # the tail is merged at this many rows, or at a quarter of the merged part when that is more
+)
+_INITIAL_ROWS = 64
+
+
+@dataclass(frozen=True)
+class _Segment:
+    """Postings sorted by term, then by row: those of ``terms[i]`` are ``start[i]:start[i + 1]``."""
+
+    terms: Terms
+    start: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    counts: Counts
+
+    def slices(self, wanted: Terms) -> list[tuple[int, int]]:
+        """Begin and end of the postings of each wanted term (empty where the term is unknown)."""
+        if self.terms.shape[0] == 0:
+            return [(0, 0)] * wanted.shape[0]
+        at = np.searchsorted(self.terms, wanted)
+        at[at == self.terms.shape[0]] = 0
+        begin = self.start[at]
+        end = np.where(self.terms[at] == wanted, self.start[at + 1], begin)
+        return list(zip(begin.tolist(), end.tolist(), strict=True))
+
+
+class _State(NamedTuple):
+    """What readers take in one step: the merged postings, the rows since, and every row's length."""
+
+    merged: _Segment
+    tail: dict[int, tuple[array[int], array[int]]]
+    lengths: NDArray[np.int32]
+
+
+class Match(NamedTuple):
+    """BM25 of every row, and what it is made of.
+
+    ``scores`` float32 (n,), 0 where nothing matches or the row is dead. ``mass`` float32 (n,): the summed
+    idf of the query terms that the row holds, each once. ``idf`` float32 (terms,): the weight of each query
+    term among the living rows; an unknown term weighs most.
+    """
+
+    scores: NDArray[np.float32]
+    mass: NDArray[np.float32]
+    idf: NDArray[np.float32]
+
+
+class LexicalIndex:
+    """Inverted index over hashed terms. One writer at a time; any number of readers at any time.
+
+    A reader passes the ``alive`` mask of the snapshot it holds; rows appended since are beyond its end and
+    ignored.
+    """
+
+    __slots__ = ("_pending", "_rows", "_state")
+
+    def __init__(self) -> None:
+        self._rows = 0
+        self._pending = 0
+        self._state = _State(_empty_segment(), {}, np.zeros(_INITIAL_ROWS, dtype=np.int32))
+
+    @classmethod
+    def build(cls, rows: Sequence[tuple[Terms, Counts]]) -> LexicalIndex:
+        """Index many rows at once: ``rows[r]`` are the unique term hashes of row r and their counts."""
+        index = cls()
+        if not rows:
+            return index
+        sizes = np.fromiter((terms.shape[0] for terms, _ in rows), dtype=np.int64, count=len(rows))
+        terms = np.concatenate([terms for terms, _ in rows])
+        counts = np.concatenate([counts for _, counts in rows])
+        owner = np.repeat(np.arange(len(rows), dtype=np.int32), sizes)
+        lengths = np.zeros(max(_INITIAL_ROWS, len(rows)), dtype=np.int32)
+        lengths[: len(rows)] = np.bincount(owner, weights=counts, minlength=len(rows)).astype(np.int32)
+        index._rows = len(rows)
+        index._state = _State(_segment(terms, owner, counts), {}, lengths)
+        return index
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @property
+    def lengths(self) -> NDArray[np.int32]:
+        """Number of terms of every row, repetitions counted."""
+        return self._state.lengths[: self._rows]
+
+    def append(self, terms: Terms, counts: Counts) -> int:
+        """Add one row and return its number. Cheap; now and then it merges the tail (50 ms at 100,000)."""
+        if terms.shape != counts.shape or terms.ndim != 1:
+            raise InvalidInputError(
+                f"terms and counts must be vectors of one length, not shapes {terms.shape} and {counts.shape}"
+            )
+        row = self._rows
+        merged, tail, lengths = self._state
+        if row == lengths.shape[0]:
+            lengths = np.concatenate([lengths, np.zeros_like(lengths)])
+            self._state = _State(merged, tail, lengths)
+        lengths[row] = int(counts.sum(dtype=np.int64))
+        for term, count in zip(terms.tolist(), counts.tolist(), strict=True):
+            posting = tail.get(term)
+            if posting is None:
+                tail[term] = (array("i", (row,)), array("H", (count,)))
+            else:  # the count first: whoever reads the rows finds a count for each
+                posting[1].append(count)
+                posting[0].append(row)
+        self._rows = row + 1
+        self._pending += 1
+        if self._pending >= max(_MERGE_ROWS, (self._rows - self._pending) // 4):
+            self._merge()
+        return row
+
+    def _merge(self) -> None:
+        merged, tail, lengths = self._state
+        if tail:
+            sizes = np.fromiter((len(rows) for rows, _ in tail.values()), dtype=np.int64, count=len(tail))
+            terms = np.repeat(np.fromiter(tail, dtype=np.uint64, count=len(tail)), sizes)
+            rows = np.frombuffer(b"".join(rows.tobytes() for rows, _ in tail.values()), dtype=np.int32)
+            counts = np.frombuffer(b"".join(counts.tobytes() for _, counts in tail.values()), dtype=np.uint16)
+            merged = _join(merged, _segment(terms, rows, counts))
+        self._state = _State(merged, {}, lengths)
+        self._pending = 0
+
+    def scores(self, query_terms: Terms, alive: NDArray[np.bool_]) -> NDArray[np.float32]:
+        """BM25 of every row of the snapshot ``alive`` (n,): float32 (n,), 0 where dead or nothing matches."""
+        return self.match(query_terms, alive).scores
+
+    def match(self, query_terms: Terms, alive: NDArray[np.bool_], *, k1: float = K1, b: float = B) -> Match:
+        """BM25 with the mass and the idf it is made of. ``query_terms`` uint64 (q,) unique hashes."""
+        n, q = alive.shape[0], query_terms.shape[0]
+        state = self._state
+        living = int(np.count_nonzero(alive))
+        if n == 0 or q == 0 or living == 0:
+            zeros = np.zeros(n, dtype=np.float32)
+            return Match(zeros, zeros, np.zeros(q, dtype=np.float32))
+        rows, counts, sizes = _postings(state, query_terms, n)
+        which = np.repeat(np.arange(q), sizes)
+        if living < n:
+            keep = alive[rows]
+            rows, counts, which = rows[keep], counts[keep], which[keep]
+            sizes = np.bincount(which, minlength=q)
+        idf = np.log1p((living - sizes + 0.5) / (sizes + 0.5))
+        lengths = state.lengths[:n]
+        mean = float(lengths[alive].sum() if living < n else lengths.sum()) / living or 1.0
+        norm = k1 * (1.0 - b) + (k1 * b / mean) * lengths[rows]
+        weight = idf[which]
+        scores = np.bincount(rows, weights=weight * counts * (k1 + 1.0) / (counts + norm), minlength=n)
+        mass = np.bincount(rows, weights=weight, minlength=n)
+        return Match(scores.astype(np.float32), mass.astype(np.float32), idf.astype(np.float32))
+
+
+def _empty_segment() -> _Segment:
+    return _Segment(
+        np.zeros(0, dtype=np.uint64),
+        np.zeros(1, dtype=np.int64),
+        np.zeros(0, dtype=np.int32),
+        np.zeros(0, dtype=np.uint16),
+    )
+
+
+def _segment(terms: Terms, rows: NDArray[np.int32], counts: Counts) -> _Segment:
+    """Sort loose postings, whose rows ascend within each term, into a segment."""
+    order = np.argsort(terms, kind="stable")
+    ordered = terms[order]
+    first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]])) if ordered.size else order
+    start = np.append(first, ordered.shape[0]).astype(np.int64)
+    return _Segment(ordered[first], start, rows[order].astype(np.int32), counts[order].astype(np.uint16))
+
+
+def _join(older: _Segment, newer: _Segment) -> _Segment:
+    """Merge two segments; every row of ``newer`` follows those of ``older``. Linear: no sort of postings."""
+    terms = np.union1d(older.terms, newer.terms)
+    at_older, at_newer = np.searchsorted(terms, older.terms), np.searchsorted(terms, newer.terms)
+    size_older, size_newer = np.diff(older.start), np.diff(newer.start)
+    sizes = np.zeros(terms.shape[0], dtype=np.int64)
+    sizes[at_older] += size_older
+    offset = np.zeros_like(sizes)
+    offset[at_older] = size_older  # within one term the newer postings stand behind the older
+    sizes[at_newer] += size_newer
+    start = np.concatenate([[0], np.cumsum(sizes)])
+    rows = np.empty(int(start[-1]), dtype=np.int32)
+    counts = np.empty(int(start[-1]), dtype=np.uint16)
+    for part, at, size, shift in (
+        (older, at_older, size_older, 0),
+        (newer, at_newer, size_newer, offset[at_newer]),
+    ):
+        place = np.arange(part.rows.shape[0]) + np.repeat(start[at] + shift - part.start[:-1], size)
+        rows[place] = part.rows
+        counts[place] = part.counts
+    return _Segment(terms, start, rows, counts)
+
+
+def _postings(
+    state: _State, query_terms: Terms, n: int
+) -> tuple[NDArray[np.int32], NDArray[np.float64], NDArray[np.int64]]:
+    """Rows below n that hold each query term, their counts, and how many there are per term."""
+    merged, tail, _ = state
+    rows: list[NDArray[np.int32]] = []
+    counts: list[Counts] = []
+    sizes = np.zeros(query_terms.shape[0], dtype=np.int64)
+    for number, (term, (begin, end)) in enumerate(
+        zip(query_terms.tolist(), merged.slices(query_terms), strict=True)
+    ):
+        if begin < end:
+            part = merged.rows[begin:end]
+            stop = int(np.searchsorted(part, n)) if part[-1] >= n else end - begin
+            rows.append(part[:stop])
+            counts.append(merged.counts[begin : begin + stop])
+            sizes[number] = stop
+        posting = tail.get(term)
+        if posting is not None:
+            part = np.frombuffer(posting[0].tobytes(), dtype=np.int32)
+            stop = int(np.searchsorted(part, n))
+            rows.append(part[:stop])
+            counts.append(np.frombuffer(posting[1].tobytes(), dtype=np.uint16)[:stop])
+            sizes[number] += stop
+    if not rows:
+        return np.zeros(0, dtype=np.int32), np.zeros(0), sizes
+    return np.concatenate(rows), np.concatenate(counts).astype(np.float64), sizes
