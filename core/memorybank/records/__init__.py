@@ -1,0 +1,1 @@
+"""The records: SQL, the system of record. Every statement of the project lives in this package."""
