@@ -1,0 +1,1 @@
+"""The hierarchy: what days, and all days together, amount to; the window; working memory."""
