@@ -21,7 +21,7 @@ import numpy as np
 import Stemmer  # type: ignore[import-not-found,unused-ignore]  # a C module without stubs
 from numpy.typing import NDArray
 
-from memorybank.text.stopwords import ENGLISH, HAN
+from memorybank.text.words import ABBREVIATED, ENGLISH, HAN, IRREGULAR, NUMBERS
 
 LONGEST_WORD = 64
 """Characters of a word that count. Longer ones are keys or encoded data; they match by their beginning."""
@@ -43,13 +43,13 @@ _MARK = (
     "\u0900-\u0903\u093a-\u094f\u0951-\u0957\u0962\u0963\u0981-\u0983\u09bc-\u09d7\u0a01-\u0a51\u0abc-\u0acd"
     "\u0b01-\u0b57\u0b82-\u0bd7\u0c00-\u0c56\u0c81-\u0cd6\u0d00-\u0d57"
 )
-_CHARACTER = rf"(?:[^\W_{_RUN}]|[{_MARK}])"
+_LETTERS = rf"(?:[^\W_{_RUN}]++|[{_MARK}]++)++"
 _CODE = r"[A-Za-z](?:\+\+|\#)(?!\w)"  # C++, C#
 _CHUNK = re.compile(
-    rf"[{_RUN}]+|{_CODE}|{_CHARACTER}+(?:['.,@_&+-]{_CHARACTER}+)*"
+    rf"[{_RUN}]+|{_CODE}|{_LETTERS}(?:['.,@_&+-]{_LETTERS})*+"
     r"|[\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"
 )
-_ASCII_CHUNK = re.compile(rf"{_CODE}|[A-Za-z0-9]+(?:['.,@_&+-][A-Za-z0-9]+)*")
+_ASCII_CHUNK = re.compile(rf"{_CODE}|[A-Za-z0-9]++(?:['.,@_&+-][A-Za-z0-9]++)*+")
 _IS_RUN = re.compile(rf"[{_RUN}]")
 _CUT = re.compile(rf"(?s:.){{1,{_PIECE}}}(?=[\s\u3000-\u9fff]|\Z)|(?s:.){{1,{_PIECE}}}")
 _INNER_DOT = re.compile(rf"(?<=[{_RUN}])[\u00b7\u2022\u2027\u30fb](?=[{_RUN}])")  # 达·芬奇 = 达芬奇
@@ -66,10 +66,8 @@ _ORDINAL = re.compile(r"(\d+)(?:st|nd|rd|th)")
 _PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _LATIN_ACCENT = re.compile(r"[\u00c0-\u024f\u1e00-\u1eff\u0300-\u036f]")
 _COMBINING = re.compile(r"[\u0300-\u036f]+")
-_MONTHS = {
-    "jan": "january", "feb": "february", "apr": "april", "jun": "june", "jul": "july", "aug": "august",
-    "sept": "september", "sep": "september", "oct": "october", "nov": "november", "dec": "december",
-}  # fmt: skip
+_HAN_PAIRS = frozenset(a + b for a in HAN for b in HAN)
+_SAME = {**IRREGULAR, **ABBREVIATED, **NUMBERS}
 
 
 class _Stemming(threading.local):
@@ -121,18 +119,24 @@ def _collect(chunks: list[str], keep_all: bool) -> list[str]:
     found: list[str] = []
     for chunk in chunks:
         if chunk[0] > "\u0e00" and _IS_RUN.match(chunk):
-            found.extend(chunk if keep_all else [c for c in chunk if c not in HAN])
-            found.extend(map(operator.add, chunk, chunk[1:]))
+            pairs = map(operator.add, chunk, chunk[1:])
+            if keep_all:
+                found.extend(chunk)
+                found.extend(pairs)
+            else:
+                found.extend([c for c in chunk if c not in HAN])
+                found.extend([pair for pair in pairs if pair not in _HAN_PAIRS])
         elif len(chunk) <= LONGEST_WORD:
             found.extend(_cached(chunk, keep_all))
         else:
-            found.extend(_analyse(chunk, keep_all))
+            for piece in _JOINT.split(chunk):
+                found.extend((_cached if len(piece) <= LONGEST_WORD else _analyse)(piece, keep_all))
     return found
 
 
 def _analyse(chunk: str, keep_all: bool) -> tuple[str, ...]:
     """The terms of one chunk: characters of a word, with apostrophes, hyphens, dots and the like inside."""
-    if chunk[-1] in "+#":
+    if chunk.endswith(("+", "#")):
         return (chunk.casefold(),)
     found: list[str] = []
     if _MAIL.fullmatch(chunk):
@@ -176,7 +180,8 @@ def _word(word: str, keep_all: bool) -> list[str]:
     if not keep_all and plain in ENGLISH:
         return []
     parts = [part for part in _parts(word) if keep_all or part not in ENGLISH]
-    return [_stem(plain), *(_number(part) if part.isdecimal() else _stem(part) for part in parts)]
+    found = [_stem(plain), *(_number(part) if part.isdecimal() else _stem(part) for part in parts)]
+    return [term for term in found if term]
 
 
 def _parts(word: str) -> list[str]:
@@ -190,7 +195,7 @@ def _parts(word: str) -> list[str]:
 
 
 def _stem(word: str) -> str:
-    word = _MONTHS.get(word, word)
+    word = _SAME.get(word, word)
     if _LATIN_ACCENT.search(word):
         word = unicodedata.normalize("NFC", _COMBINING.sub("", unicodedata.normalize("NFD", word)))
     if not word.isascii():
