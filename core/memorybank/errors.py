@@ -63,7 +63,15 @@ class LLMError(MemoryBankError):
 
 
 class IndexUnavailableError(MemoryBankError):
-    """The vector index is missing, locked by another process, damaged or down."""
+    """The vector index is missing, locked by another process, damaged or down.
+
+    ``reason`` is one word to decide by: ``locked``, ``damaged``, ``foreign``, ``newer``, ``unwritable``,
+    ``down``, ``forked`` or ``closed``. Only a damaged one may be wiped and rebuilt without asking.
+    """
+
+    def __init__(self, message: str, reason: str = "down") -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 class ImportFormatError(MemoryBankError, ValueError):

@@ -1,0 +1,278 @@
+"""ChromaIndex: the vector index in Chroma 1.5, embedded in a folder or on a server. Chroma's oddities live
+here.
+
+Stored per vector: id, vector, ``{"bank": uid}``. No texts (they would survive deletion in Chroma's own
+SQLite), no strength (Chroma has no compare-and-set), no level or status (a second filter costs more than
+over-fetching).
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from memorybank.errors import IndexUnavailableError, InvalidInputError
+from memorybank.index import rows
+from memorybank.index.catalogue import Catalogue
+from memorybank.index.client import Server, connect_server, disconnect, guarded, may_pass
+from memorybank.index.folder import Folder
+from memorybank.index.layout import DEFAULT_SHARDS, Kind, Layout
+from memorybank.index.protocol import (
+    Hits,
+    Vectors,
+    checked_bank,
+    checked_batch,
+    checked_ids,
+    checked_query,
+)
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+
+Result = TypeVar("Result")
+
+
+class ChromaIndex:
+    """A VectorIndex in Chroma. Thread-safe.
+
+    Not usable in a forked child (Chroma's client hangs there): every method raises IndexUnavailableError,
+    "forked".
+    """
+
+    def __init__(self, client: ClientAPI, layout: Layout, folder: Folder | None) -> None:
+        """Use `open`. ``folder`` is the locked folder of an embedded index, None for a server."""
+        self._client = client
+        self._folder = folder
+        self._layout = layout
+        self._pid = os.getpid()
+        self._closed = False
+        self._writing = threading.RLock()
+        self._catalogue = Catalogue(client, layout, shared=folder is None)
+        self._run("reading Chroma's collections", self._survey)
+
+    @classmethod
+    def open(
+        cls,
+        where: str | Path | Server,
+        *,
+        shards: int | None = None,
+        namespace: str = "memorybank",
+        reset: bool = False,
+        probe_timeout: float = 60.0,
+    ) -> ChromaIndex:
+        """Open or create an index: a folder, a URL (http:// or https://), or a `Server` with its options.
+
+        ``shards`` is fixed at creation (64; 16 are enough below 200,000 memories); None takes what is there.
+        ``reset`` starts anew: what MemoryBank wrote there is removed, anything foreign in a folder is moved
+        aside to a sibling folder. ``probe_timeout`` (seconds) bounds the check of a folder that was not
+        closed cleanly.
+
+        Raises IndexUnavailableError with a ``reason``: ``locked`` (another process holds the folder),
+        ``damaged``, ``foreign`` (not ours, or other shards), ``newer``, ``unwritable``, ``down`` (the
+        server).
+        """
+        if isinstance(where, str) and where.startswith(("http://", "https://")):
+            where = Server(where)
+        if isinstance(where, Server):
+            return cls._open_server(where, Layout(shards or DEFAULT_SHARDS, namespace), reset)
+        folder = Folder.acquire(Path(where))
+        try:
+            if reset:
+                folder.clear()
+            layout = folder.layout(shards, namespace)
+            client = folder.connect(probe_timeout)
+            try:
+                return cls(client, layout, folder)
+            except BaseException:
+                disconnect(client)
+                raise
+        except BaseException:
+            folder.release(clean=False)
+            raise
+
+    @classmethod
+    def _open_server(cls, server: Server, layout: Layout, reset: bool) -> ChromaIndex:
+        client = connect_server(server)
+        try:
+            if reset:
+                with guarded("removing the old index from the Chroma server"):
+                    Catalogue(client, layout, shared=True).remove_all()
+            return cls(client, layout, None)
+        except BaseException:
+            disconnect(client)
+            raise
+
+    # -- the contract --------------------------------------------------------------------------------------
+
+    def upsert(self, bank: str, ids: Sequence[str], vectors: Vectors) -> None:
+        """See VectorIndex. In batches of 200 rows, each of them durable before the next begins."""
+        checked_bank(bank)
+        names, matrix = checked_batch(ids, vectors)
+        if not names:
+            return
+
+        def write() -> None:
+            self._catalogue.check_dimension(matrix.shape[1])
+            place = self._catalogue.home(bank, matrix.shape[1])
+            rows.put(place, bank, names, matrix)
+
+        with self._writing:
+            self._run("writing to Chroma", write)
+
+    def delete(self, bank: str, ids: Sequence[str]) -> None:
+        """See VectorIndex. Chroma only marks vectors as deleted; their bytes go when the index is rebuilt."""
+        checked_bank(bank)
+        names = checked_ids(ids)
+
+        def remove() -> None:
+            for place in self._catalogue.places(bank):
+                rows.take(place, bank, names)
+
+        with self._writing:
+            self._run("deleting in Chroma", remove)
+
+    def drop(self, bank: str) -> int:
+        """See VectorIndex."""
+        checked_bank(bank)
+
+        def remove() -> int:
+            found: set[str] = set()
+            for place in self._catalogue.places(bank):
+                held = rows.names_in(place, bank)
+                rows.take(place, bank, held)
+                found.update(held)
+            self._catalogue.remove(self._layout.own_name(bank))
+            return len(found)
+
+        with self._writing:
+            return self._run("dropping a bank in Chroma", remove)
+
+    def search(self, bank: str, query: Vectors, n: int) -> Hits:
+        """See VectorIndex. Approximate (HNSW) in a bank's own collection, filtered by bank in a shard."""
+        checked_bank(bank)
+        row = checked_query(query, n)
+
+        def look() -> Hits:
+            self._catalogue.check_dimension(len(row))
+            hits = self._nearest(bank, row, n)
+            if len(hits) < n and self._catalogue.moved(bank):
+                hits = self._nearest(bank, row, n)
+            return hits
+
+        return self._run("searching in Chroma", look)
+
+    def ids(self, bank: str) -> set[str]:
+        """See VectorIndex."""
+        checked_bank(bank)
+
+        def collect() -> set[str]:
+            return {name for place in self._catalogue.places(bank) for name in rows.names_in(place, bank)}
+
+        with self._writing:  # pages shift under a writer
+            return self._run("listing ids in Chroma", collect)
+
+    def count(self, bank: str) -> int:
+        """See VectorIndex. Lists the ids: Chroma counts whole collections only."""
+        return len(self.ids(bank))
+
+    def promote(self, bank: str) -> None:
+        """Give this bank a collection of its own, with what it has; nothing if it has one already.
+
+        Best before a large import: what is there already is copied, about as slowly as it was written.
+        Resumable: interrupted at any step the bank stays whole, and the next opening or promotion finishes
+        the move.
+        """
+        checked_bank(bank)
+        with self._writing:
+            self._run("giving a bank its own collection in Chroma", lambda: self._promote(bank))
+
+    def promoted(self) -> set[str]:
+        """The banks that have a collection of their own."""
+        return self._catalogue.banks(Kind.OWN, Kind.SWEEPING)
+
+    def wipe(self) -> None:
+        """Remove every vector of every bank and start anew, to be filled again from the records."""
+        with self._writing:
+            self._run("wiping the Chroma index", self._catalogue.remove_all)
+
+    def close(self) -> None:
+        """See VectorIndex. In a forked child it only forgets the client and leaves the lock to the parent."""
+        with self._writing:
+            if self._closed:
+                return
+            self._closed = True
+            self._catalogue.clear()
+            if os.getpid() == self._pid:
+                disconnect(self._client)
+                if self._folder is not None:
+                    self._folder.release(clean=True)
+
+    # -- steps ---------------------------------------------------------------------------------------------
+
+    def _run(self, what: str, operation: Callable[[], Result]) -> Result:
+        """The operation's result, Chroma's errors turned into ours; on a server once more where it may help."""
+        if os.getpid() != self._pid:
+            raise IndexUnavailableError(
+                "the Chroma index was opened before a fork; open it in the child", "forked"
+            )
+        if self._closed:
+            raise IndexUnavailableError("the Chroma index is closed", "closed")
+        with guarded(what, reason="down" if self._folder is None else "damaged"):
+            try:
+                return operation()
+            except (IndexUnavailableError, InvalidInputError):
+                raise
+            except Exception as error:  # Chroma's errors have no common base; raised again
+                if self._closed:
+                    raise IndexUnavailableError("the Chroma index was closed meanwhile", "closed") from error
+                if self._folder is not None or not may_pass(error):
+                    raise
+            self._catalogue.survey()
+            return operation()
+
+    def _survey(self) -> None:
+        self._catalogue.survey()
+        for bank in self._catalogue.banks(Kind.SWEEPING):
+            self._sweep(bank)
+
+    def _nearest(self, bank: str, row: Vectors, n: int) -> Hits:
+        own = self._catalogue.own(bank)
+        if own is not None:
+            return rows.nearest(own, bank, row, n, alone=True)
+        shard = self._catalogue.shard(bank)
+        return Hits.none() if shard is None else rows.nearest(shard, bank, row, n, alone=False)
+
+    def _promote(self, bank: str) -> None:
+        catalogue, name = self._catalogue, self._layout.own_name(bank)
+        if catalogue.own(bank) is not None or catalogue.moved(bank):
+            self._sweep(bank)
+            return
+        catalogue.remove(name)  # a copy that was interrupted
+        shard = catalogue.shard(bank)
+        held = [] if shard is None else rows.names_in(shard, bank)
+        own = catalogue.create(name, self._layout.describe(Kind.FILLING, catalogue.dimension, bank))
+        if shard is not None:
+            for names, matrix in rows.vectors_of(shard, bank, held):
+                rows.put(own, bank, names, matrix)
+        catalogue.mark(own, self._layout.describe(Kind.SWEEPING, catalogue.dimension, bank))
+        self._sweep(bank)
+
+    def _sweep(self, bank: str) -> None:
+        """Remove from the shard what the bank's own collection has; what it has not (another process) is
+        moved.
+        """
+        catalogue = self._catalogue
+        own, shard = catalogue.own(bank), catalogue.shard(bank)
+        if own is None:
+            return
+        left = [] if shard is None else rows.names_in(shard, bank)
+        if shard is not None and left:
+            missing = sorted(set(left) - set(rows.names_in(own, bank)))
+            for names, matrix in rows.vectors_of(shard, bank, missing):
+                rows.put(own, bank, names, matrix)
+            rows.take(shard, bank, left)
+        if bank in catalogue.banks(Kind.SWEEPING):
+            catalogue.mark(own, self._layout.describe(Kind.OWN, catalogue.dimension, bank))

@@ -1,0 +1,151 @@
+"""The way into Chroma: connecting, closing, and turning its errors into ours."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from memorybank.errors import IndexUnavailableError, InvalidInputError
+
+if TYPE_CHECKING:
+    from chromadb.api import ClientAPI
+
+logger = logging.getLogger("memorybank.index")
+
+SHORT_MESSAGE = 300
+"""Characters of Chroma's own words that a message of ours quotes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """Where a Chroma server is. ``timeout`` in seconds bounds each request (Chroma's own client waits
+    forever).
+
+    Chroma 1.x has no authentication and no TLS of its own: ``token`` (sent as a bearer token), ``headers``
+    and an https URL are for the proxy that stands before it.
+    """
+
+    url: str
+    token: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    tenant: str | None = None
+    database: str | None = None
+    timeout: float = 30.0
+
+    def __post_init__(self) -> None:
+        parts = urlsplit(self.url)
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidInputError("the Chroma URL is not http://host:port or https://host:port")
+        if parts.username or parts.password:
+            raise InvalidInputError("the Chroma URL holds a password; give it by token= or headers= instead")
+
+    @property
+    def base(self) -> str:
+        """The URL with its port: 8000 for http (Chroma's own default), 443 for https."""
+        parts = urlsplit(self.url)
+        host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+        port = parts.port or (443 if parts.scheme == "https" else 8000)
+        return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
+
+    def all_headers(self) -> dict[str, str]:
+        """The headers of every request."""
+        bearer = {"Authorization": f"Bearer {self.token}"} if self.token else {}
+        return {**bearer, **self.headers}
+
+
+def connect_folder(folder: Path) -> ClientAPI:
+    """A client on an embedded folder. The caller holds the folder's lock. Raises IndexUnavailableError."""
+    with guarded("opening the Chroma folder", reason="damaged"):
+        import chromadb
+        from chromadb.config import Settings
+
+        settings = Settings(anonymized_telemetry=False, allow_reset=False)
+        return chromadb.PersistentClient(path=str(folder), settings=settings)
+
+
+def connect_server(server: Server) -> ClientAPI:
+    """A client of a server that answers. Raises IndexUnavailableError if it is down, silent or refuses."""
+    with guarded(f"connecting to the Chroma server at {server.base}"):
+        import chromadb
+        import httpx
+        from chromadb.config import DEFAULT_DATABASE, DEFAULT_TENANT, Settings
+
+        # asked first with a time limit, because the client's constructor has none
+        beat = httpx.get(
+            f"{server.base}/api/v2/heartbeat", headers=server.all_headers(), timeout=server.timeout
+        )
+        beat.raise_for_status()
+        parts = urlsplit(server.base)
+        client = chromadb.HttpClient(
+            host=server.base if parts.path else str(parts.hostname),
+            port=parts.port or 8000,
+            ssl=parts.scheme == "https",
+            headers=server.all_headers(),
+            settings=Settings(anonymized_telemetry=False),
+            tenant=server.tenant or DEFAULT_TENANT,
+            database=server.database or DEFAULT_DATABASE,
+        )
+        session = _http_session(client)
+        if session is not None:
+            session.timeout = httpx.Timeout(server.timeout)
+        return client
+
+
+def disconnect(client: ClientAPI) -> None:
+    """Close a client with its threads, files and connections; what goes wrong is logged, not raised."""
+    session = _http_session(client)
+    try:
+        client.close()  # type: ignore[attr-defined]  # every client has it, their common interface has not
+        if session is not None:
+            session.close()
+    except Exception as error:  # noqa: BLE001 - closing must not hide why we close, and nobody can act on it
+        logger.warning("closing Chroma failed: %s", type(error).__name__)
+
+
+@contextlib.contextmanager
+def guarded(what: str, reason: str = "down") -> Iterator[None]:
+    """Whatever Chroma raises inside becomes an IndexUnavailableError that says ``what`` was being done.
+
+    Chroma raises its own errors, RuntimeError, ValueError, AttributeError (a closed client), those of httpx,
+    and panics of its Rust part, which are not even Exceptions.
+    """
+    try:
+        yield
+    except (IndexUnavailableError, InvalidInputError):
+        raise
+    except ImportError as error:
+        raise IndexUnavailableError(f"chromadb cannot be imported ({error}); reinstall it", "down") from error
+    except PermissionError as error:
+        raise IndexUnavailableError(f"{what}: no permission ({error.filename})", "unwritable") from error
+    except Exception as error:  # every error of another library ends here, named in the message
+        full = "no space left" in str(error).lower() or "disk is full" in str(error).lower()
+        raise IndexUnavailableError(
+            f"{what} failed: {_words(error)}", "unwritable" if full else reason
+        ) from error
+    except BaseException as error:
+        if type(error).__name__ != "PanicException":  # pyo3 has no importable name for it
+            raise
+        raise IndexUnavailableError(f"{what} failed inside Chroma: {_words(error)}", "damaged") from error
+
+
+def _words(error: BaseException) -> str:
+    said = " ".join(str(error).split())[:SHORT_MESSAGE]
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def may_pass(error: Exception) -> bool:
+    """Whether asking a server again may help: a connection that broke, or a collection that was made anew."""
+    import httpx
+    from chromadb.errors import NotFoundError
+
+    return isinstance(error, httpx.NetworkError | httpx.RemoteProtocolError | NotFoundError)
+
+
+def _http_session(client: ClientAPI) -> Any | None:
+    # the client offers no way to set a time limit or to close its connections
+    return getattr(getattr(client, "_server", None), "_session", None)
