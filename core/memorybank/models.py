@@ -85,6 +85,18 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
+class Version:
+    """An earlier text of a memory: it held until ``made`` the next one. ``sources`` are the ids it was made from."""
+
+    memory: str
+    version: int
+    text: str
+    maker: Maker
+    made: datetime
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Recalled:
     """A memory that answers a query, and why.
 

@@ -134,7 +134,12 @@ def _sqlite_connect(uri: str, read_only: bool, synchronous: Synchronous) -> Any:
     import sqlite3
 
     connection = sqlite3.connect(
-        uri, uri=True, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, cached_statements=256
+        uri,
+        uri=True,
+        timeout=_BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+        cached_statements=256,
     )
     try:
         cursor = connection.cursor()
@@ -176,7 +181,9 @@ def _translate(error: DBAPIError, where: str) -> StoreError:
     if "readonly" in lower or "read-only" in lower:
         return ReadOnlyError(f"{where} cannot be written ({words}); check the permissions of the folder")
     if "disk is full" in lower or "full" in lower.split():
-        return StoreError(f"{where}: the disk is full; nothing of this call was stored. Free space and try again")
+        return StoreError(
+            f"{where}: the disk is full; nothing of this call was stored. Free space and try again"
+        )
     if "locked" in lower or "busy" in lower:
         return StoreError(
             f"{where} stayed locked by another process for {_BUSY_SECONDS:.0f} s; nothing of this call was stored. "

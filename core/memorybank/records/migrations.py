@@ -18,7 +18,10 @@ MIGRATIONS: Mapping[int, Migration] = {}
 
 
 def prepare(
-    database: Database, *, target: int = schema.SCHEMA_VERSION, migrations: Mapping[int, Migration] = MIGRATIONS
+    database: Database,
+    *,
+    target: int = schema.SCHEMA_VERSION,
+    migrations: Mapping[int, Migration] = MIGRATIONS,
 ) -> int:
     """Create or migrate the tables; returns the version found (``target`` for a new store).
 
@@ -27,7 +30,9 @@ def prepare(
     found = _found(database)
     if found is None:
         if database.read_only:
-            raise StoreError(f"{database.where} holds no MemoryBank store yet; open it without read_only=True")
+            raise StoreError(
+                f"{database.where} holds no MemoryBank store yet; open it without read_only=True"
+            )
         with database.write() as connection:
             # Two processes may create at once: the second finds the tables made when its turn comes.
             schema.metadata.create_all(connection)
@@ -40,7 +45,9 @@ def prepare(
             "upgrade memorybank-core"
         )
     if found < target and database.read_only:
-        raise SchemaError(f"{database.where} has schema {found} and needs a migration; open it once for writing")
+        raise SchemaError(
+            f"{database.where} has schema {found} and needs a migration; open it once for writing"
+        )
     for version in range(found, target):
         _step(database, version, migrations)
     return found
@@ -62,7 +69,9 @@ def _found(database: Database) -> int | None:
             return None
         if "meta" not in tables:
             if database.is_sqlite:
-                raise DamagedStoreError(f"{database.where} is another program's database; give another folder")
+                raise DamagedStoreError(
+                    f"{database.where} is another program's database; give another folder"
+                )
             return None
         value = read_meta(connection, "schema_version")
     if value is None:

@@ -32,7 +32,9 @@ Key = BigInteger().with_variant(Integer, "sqlite")
 
 metadata = MetaData()
 
-meta = Table("meta", metadata, Column("name", String(64), primary_key=True), Column("value", Text, nullable=False))
+meta = Table(
+    "meta", metadata, Column("name", String(64), primary_key=True), Column("value", Text, nullable=False)
+)
 
 banks = Table(
     "banks",
@@ -42,7 +44,9 @@ banks = Table(
     Column("owner", VerbatimText, nullable=False, unique=True),
     Column("timezone", String(64), nullable=False),
     Column("language", String(8)),
-    Column("rev", Key, nullable=False),  # the change counter: bumped first by every write, which so takes turns
+    Column(
+        "rev", Key, nullable=False
+    ),  # the change counter: bumped first by every write, which so takes turns
     Column("floor", Key, nullable=False),  # caches that have seen less than this revision start anew
     Column("counter", Key, nullable=False),  # last n given to a message or memory
     Column("created", Key, nullable=False),
@@ -101,7 +105,9 @@ memories = Table(
     Column("version", Integer, nullable=False),
     Column("sources", IdList, nullable=False),
     Column("rev", Key, nullable=False),  # bank revision of the last change of this row
-    Column("revised", Key, nullable=False),  # bank revision of the last change of its text, vector or postings
+    Column(
+        "revised", Key, nullable=False
+    ),  # bank revision of the last change of its text, vector or postings
     Column("pending", SmallInteger, nullable=False),  # see Pending
     UniqueConstraint("bank", "id"),
     Index("memories_by_rev", "bank", "rev"),
@@ -156,9 +162,12 @@ links = Table(
     Column("a", Key, primary_key=True, autoincrement=False),
     Column("b", Key, primary_key=True, autoincrement=False),
     Column("kind", String(16), primary_key=True),
+    Column("bank", Key, nullable=False),
     Column("weight", Float, nullable=False),
     Column("at", Key, nullable=False),
+    Column("rev", Key, nullable=False),
     Index("links_by_b", "b"),
+    Index("links_by_rev", "bank", "rev"),
 )
 
 versions = Table(
@@ -186,7 +195,8 @@ tombstones = Table(
 # Erased banks whose vectors the index must still drop. The uid is random and says nothing of the owner.
 drops = Table("drops", metadata, Column("uid", String(32), primary_key=True))
 
-# Reinforcement is credited once per user turn: the turn (a message of the session) in which a memory was credited last.
+# Reinforcement is credited once per user turn: the position in the session at which a memory was credited last,
+# and the session's working memory: how active the memory was then.
 credits = Table(
     "credits",
     metadata,
@@ -194,6 +204,7 @@ credits = Table(
     Column("memory", Key, primary_key=True, autoincrement=False),
     Column("position", Key, nullable=False),
     Column("activation", Float, nullable=False),
+    Index("credits_by_memory", "memory"),
 )
 
 

@@ -1,0 +1,259 @@
+"""The write-behind: what the records hold and the vector index does not yet, carried over in batches.
+
+Nothing here is needed before ``add`` returns. Work is marked per row in the records, so that a process killed in
+the middle leaves nothing to guess: the next one goes on.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from operator import attrgetter
+
+from memorybank.embedding import embed_documents
+from memorybank.embedding.protocol import Embedder
+from memorybank.errors import EmbeddingError, IndexUnavailableError, MemoryBankError
+from memorybank.index.protocol import Hits, VectorIndex, Vectors
+from memorybank.records import banks, memories, outbox
+from memorybank.records.database import Database
+from memorybank.records.outbox import Unindexed
+from memorybank.records.schema import Pending
+from memorybank.records.types import unpack_vectors
+
+logger = logging.getLogger("memorybank.index")
+
+OpenIndex = Callable[[], VectorIndex]
+
+BATCH = 200  # rows a write: Chroma holds the GIL while it writes
+EMBED_BATCH = 64
+
+
+class Indexer:
+    """Owns the vector index of a store: opens it late, writes it behind, does without it when it fails.
+
+    ``open_index`` makes the index or raises IndexUnavailableError. ``threshold`` rows wake the background thread;
+    it also looks every ``interval`` seconds. A bank of ``large`` memories gets a collection of its own.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        embedder: Embedder | None,
+        open_index: OpenIndex | None,
+        *,
+        threshold: int = 256,
+        interval: float = 30.0,
+        large: int = 50_000,
+    ) -> None:
+        self._database = database
+        self._embedder = embedder
+        self._open = open_index
+        self._threshold = threshold
+        self._interval = interval
+        self._large = large
+        self._index: VectorIndex | None = None
+        self._unavailable: IndexUnavailableError | None = None
+        self._guard = threading.RLock()  # one flush at a time; also guards opening
+        self._waiting = 0
+        self._wake = threading.Event()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+
+    @property
+    def reason(self) -> IndexUnavailableError | None:
+        """Why the index cannot be used at the moment; None if it can, or was not tried yet."""
+        return self._unavailable
+
+    def index(self) -> VectorIndex:
+        """The index, opened at first use. Raises IndexUnavailableError (and warns once) when it cannot be."""
+        with self._guard:
+            if self._index is not None:
+                return self._index
+            if self._unavailable is not None:
+                raise self._unavailable
+            if self._open is None or self._closed:
+                raise IndexUnavailableError("this store is used without a vector index", "none")
+            try:
+                self._index = self._open()
+            except IndexUnavailableError as error:
+                self.fail(error)
+                raise
+            return self._index
+
+    def fail(self, error: IndexUnavailableError) -> None:
+        """Do without the index from now on, with one warning; ``retry`` tries it again."""
+        with self._guard:
+            if self._unavailable is None:
+                logger.warning(
+                    "the vector index is not available (%s); recall stays exact, from the records", error
+                )
+            self._unavailable = error
+            index, self._index = self._index, None
+        if index is not None:
+            _close_quietly(index)
+
+    def retry(self) -> None:
+        """Forget an earlier failure, so that the next use tries the index again."""
+        with self._guard:
+            self._unavailable = None
+
+    def search(self, uid: str, query: Vectors, n: int) -> Hits:
+        """Hits of a bank. Raises IndexUnavailableError after noting the failure."""
+        index = self.index()
+        try:
+            return index.search(uid, query, n)
+        except IndexUnavailableError as error:
+            self.fail(error)
+            raise
+
+    def notify(self, rows: int) -> None:
+        """Say that rows were added or deleted; wakes the background thread when enough have gathered."""
+        if self._database.read_only or self._closed:
+            return
+        self._waiting += rows
+        if self._thread is None:
+            self._start()
+        if self._waiting >= self._threshold:
+            self._wake.set()
+
+    def flush(self) -> int:
+        """Embed what has no vector yet, then write to the index all that it lacks; returns rows written.
+
+        Raises IndexUnavailableError when the index cannot be used; what is left stays marked.
+        """
+        if self._database.read_only:
+            return 0
+        with self._guard:
+            self._waiting = 0
+            self.embed_missing()
+            if self._open is None:
+                return 0
+            if not self._has_work():
+                return 0
+            index = self.index()
+            try:
+                done = self._drop(index)
+                while batch := self._next():
+                    self._write(index, batch)
+                    done += len(batch)
+            except IndexUnavailableError as error:
+                self.fail(error)
+                raise
+            return done
+
+    def embed_missing(self, bank: int | None = None) -> int:
+        """Embed memories that were stored while the embedder failed; returns how many."""
+        if self._embedder is None or self._database.read_only:
+            return 0
+        done = 0
+        while True:
+            with self._database.read() as connection:
+                rows = outbox.unembedded(connection, EMBED_BATCH, bank)
+            if not rows:
+                return done
+            try:
+                found = embed_documents(self._embedder, [row.text for row in rows])
+            except EmbeddingError as error:
+                logger.warning("%s; %d memories wait for their vectors", error, len(rows))
+                return done
+            moved = 0
+            for key, group in groupby(zip(rows, found, strict=True), key=lambda pair: pair[0].bank):
+                items = [(row.key, row.revised, vector) for row, vector in group]
+                with self._database.write() as connection:
+                    bumped = banks.bump(connection, key)
+                    if bumped is not None:
+                        moved += len(memories.put_vectors(connection, items, bumped.rev))
+            done += moved
+            if moved == 0:
+                return done
+
+    def close(self) -> None:
+        """Flush, stop the thread and close the index. A failing index is logged: the records have everything."""
+        with self._guard:
+            if self._closed:
+                return
+            if not self._database.read_only:
+                try:
+                    self.flush()
+                except IndexUnavailableError as error:
+                    logger.info("closing without a flush: %s", error)
+                except MemoryBankError as error:
+                    logger.warning("closing without a flush: %s", error)
+            self._closed = True
+            self._wake.set()
+            index, self._index = self._index, None
+        thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout=30)
+        if index is not None:
+            _close_quietly(index)
+
+    def _has_work(self) -> bool:
+        with self._database.read() as connection:
+            return bool(
+                outbox.unindexed(connection, 1) or outbox.buried(connection, 1) or outbox.dropped(connection)
+            )
+
+    def _next(self) -> list[Unindexed]:
+        with self._database.read() as connection:
+            return outbox.unindexed(connection, BATCH)
+
+    def _write(self, index: VectorIndex, batch: Sequence[Unindexed]) -> None:
+        dimension = len(batch[0].vector) // 4
+        for uid, group in groupby(batch, key=attrgetter("uid")):
+            rows = list(group)
+            if (rows[0].key & 0xFFFFFFFF) > self._large:
+                index.promote(uid)
+            index.upsert(uid, [row.id for row in rows], unpack_vectors([row.vector for row in rows], dimension))
+        with self._database.write() as connection:
+            outbox.mark_indexed(connection, batch)
+
+    def _drop(self, index: VectorIndex) -> int:
+        done = 0
+        with self._database.read() as connection:
+            uids = outbox.dropped(connection)
+        for uid in uids:
+            done += index.drop(uid)
+        if uids:
+            with self._database.write() as connection:
+                outbox.clear_drops(connection, uids)
+        while True:
+            with self._database.read() as connection:
+                dead = outbox.buried(connection, BATCH)
+            if not dead:
+                return done
+            for uid, group in groupby(dead, key=attrgetter("uid")):
+                ids = [item.id for item in group]
+                index.delete(uid, ids)
+                done += len(ids)
+            with self._database.write() as connection:
+                outbox.clear_tombstones(connection, dead)
+
+    def _start(self) -> None:
+        with self._guard:
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._run, name="memorybank-indexer", daemon=True)
+                self._thread.start()
+
+    def _run(self) -> None:
+        while not self._closed:
+            self._wake.wait(self._interval)
+            self._wake.clear()
+            if self._closed or not self._waiting:
+                continue
+            try:
+                self.flush()
+            except MemoryBankError as error:
+                logger.info("the index is written later: %s", error)
+
+
+def _close_quietly(index: VectorIndex) -> None:
+    try:
+        index.close()
+    except MemoryBankError as error:
+        logger.info("closing the index: %s", error)
+
+
+__all__ = ["Indexer", "OpenIndex", "Pending"]

@@ -1,0 +1,162 @@
+"""Banks and sessions: who owns what, and the change counter."""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, bindparam
+from sqlalchemy.exc import IntegrityError
+
+from memorybank.records.schema import banks, sessions
+
+
+@dataclass(frozen=True, slots=True)
+class BankRow:
+    """One owner's bank as stored. ``rev`` counts its changes, ``counter`` the keys it has given out."""
+
+    key: int
+    uid: str
+    owner: str
+    timezone: str
+    language: str | None
+    rev: int
+    floor: int
+    counter: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    """One session; ``length`` is the next position."""
+
+    key: int
+    name: str
+    length: int
+
+
+_COLUMNS = (
+    banks.c.key,
+    banks.c.uid,
+    banks.c.owner,
+    banks.c.timezone,
+    banks.c.language,
+    banks.c.rev,
+    banks.c.floor,
+    banks.c.counter,
+)
+_BY_OWNER = sa.select(*_COLUMNS).where(banks.c.owner == bindparam("p_owner"))
+_SESSION = sa.select(sessions.c.key, sessions.c.name, sessions.c.length).where(
+    sessions.c.bank == bindparam("p_bank"), sessions.c.name == bindparam("p_name")
+)
+_BUMP = (
+    sa.update(banks)
+    .where(banks.c.key == bindparam("p_key"))
+    .values(rev=banks.c.rev + 1, counter=banks.c.counter + bindparam("p_keys"))
+    .returning(*_COLUMNS)
+)
+_GROW = (
+    sa.update(sessions)
+    .where(sessions.c.key == bindparam("p_key"))
+    .values(length=sessions.c.length + bindparam("p_n"))
+    .returning(sessions.c.length)
+)
+
+
+def find(connection: Connection, owner: str) -> BankRow | None:
+    """The bank of this owner, or None if it has stored nothing yet."""
+    row = connection.execute(_BY_OWNER, {"p_owner": owner}).first()
+    return None if row is None else BankRow(*row)
+
+
+def create(connection: Connection, owner: str, timezone: str, language: str | None, now: int) -> BankRow:
+    """The bank of this owner, made if it is not there yet."""
+    found = find(connection, owner)
+    if found is not None:
+        return found
+    try:
+        with connection.begin_nested():
+            connection.execute(
+                sa.insert(banks).values(
+                    uid=uuid.uuid4().hex,
+                    owner=owner,
+                    timezone=timezone,
+                    language=language,
+                    rev=0,
+                    floor=0,
+                    counter=0,
+                    created=now,
+                )
+            )
+    except IntegrityError:
+        pass  # another process made it between our look and our insert
+    made = find(connection, owner)
+    if made is None:
+        raise LookupError("a bank that was just made is gone: it was erased at the same moment")
+    return made
+
+
+def bump(connection: Connection, key: int, keys: int = 0) -> BankRow | None:
+    """Count one change and reserve ``keys`` keys, the last of them ``counter``; None if the bank was erased.
+
+    The first statement of every write: it takes the bank's row, so that writers of one bank take turns.
+    """
+    row = connection.execute(_BUMP, {"p_key": key, "p_keys": keys}).first()
+    return None if row is None else BankRow(*row)
+
+
+def configure(connection: Connection, key: int, timezone: str | None, language: str | None) -> None:
+    """Change the zone or language that a bank keeps."""
+    values: dict[str, str] = {}
+    if timezone is not None:
+        values["timezone"] = timezone
+    if language is not None:
+        values["language"] = language
+    if values:
+        connection.execute(sa.update(banks).where(banks.c.key == key).values(**values))
+
+
+def owners(connection: Connection) -> list[str]:
+    """Every owner, sorted."""
+    return sorted(connection.execute(sa.select(banks.c.owner)).scalars())
+
+
+def every(connection: Connection) -> list[BankRow]:
+    """Every bank, by key."""
+    return [BankRow(*row) for row in connection.execute(sa.select(*_COLUMNS).order_by(banks.c.key))]
+
+
+def find_session(connection: Connection, bank: int, name: str) -> SessionRow | None:
+    """The session of that name, or None."""
+    row = connection.execute(_SESSION, {"p_bank": bank, "p_name": name}).first()
+    return None if row is None else SessionRow(*row)
+
+
+def create_session(connection: Connection, bank: int, name: str, now: int) -> SessionRow:
+    """The session of that name, made if it is not there yet. Call after ``bump``: it guards against a twin."""
+    found = find_session(connection, bank, name)
+    if found is not None:
+        return found
+    connection.execute(sa.insert(sessions).values(bank=bank, name=name, length=0, began=now))
+    made = find_session(connection, bank, name)
+    if made is None:
+        raise LookupError("a session that was just made is gone")
+    return made
+
+
+def grow_session(connection: Connection, session: int, n: int) -> int:
+    """Reserve ``n`` positions; returns the first of them."""
+    length = connection.execute(_GROW, {"p_key": session, "p_n": n}).scalar_one()
+    return int(length) - n
+
+
+def session_names(connection: Connection, bank: int) -> list[str]:
+    """Names of a bank's sessions, in order of their making."""
+    query = sa.select(sessions.c.name).where(sessions.c.bank == bank).order_by(sessions.c.key)
+    return list(connection.execute(query).scalars())
+
+
+def session_map(connection: Connection, bank: int) -> dict[int, str]:
+    """Session keys and names of a bank."""
+    query = sa.select(sessions.c.key, sessions.c.name).where(sessions.c.bank == bank)
+    return {key: name for key, name in connection.execute(query)}

@@ -1,0 +1,115 @@
+"""Associations between memories that were recalled together (Hebbian), and what a session has active."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, bindparam
+
+from memorybank.records.schema import credits, derivations, first_key, last_key, links
+
+CO_RECALLED = "co_recalled"
+
+_PAIRS = sa.select(links.c.a, links.c.b, links.c.weight, links.c.at).where(
+    links.c.a.in_(bindparam("p_keys", expanding=True)),
+    links.c.b.in_(bindparam("p_keys", expanding=True)),
+    links.c.kind == CO_RECALLED,
+)
+_UPDATE = (
+    sa.update(links)
+    .where(links.c.a == bindparam("p_a"), links.c.b == bindparam("p_b"), links.c.kind == CO_RECALLED)
+    .values(weight=bindparam("p_weight"), at=bindparam("p_at"), rev=bindparam("p_rev"))
+)
+_CREDITS = sa.select(credits.c.memory, credits.c.position, credits.c.activation).where(
+    credits.c.session == bindparam("p_session")
+)
+_RECREDIT = (
+    sa.update(credits)
+    .where(credits.c.session == bindparam("p_session"), credits.c.memory == bindparam("p_memory"))
+    .values(position=bindparam("p_position"), activation=bindparam("p_activation"))
+)
+
+
+def co_recall(
+    connection: Connection, bank: int, keys: Sequence[int], now: int, rev: int, half_life: float
+) -> None:
+    """Strengthen the links among memories recalled together: +1 on a weight that halves in ``half_life`` seconds."""
+    ordered = sorted(set(keys))
+    pairs = list(combinations(ordered, 2))
+    if not pairs:
+        return
+    known = {(a, b): (weight, at) for a, b, weight, at in connection.execute(_PAIRS, {"p_keys": ordered})}
+    fresh = [
+        {"a": a, "b": b, "kind": CO_RECALLED, "bank": bank, "weight": 1.0, "at": now, "rev": rev}
+        for a, b in pairs
+        if (a, b) not in known
+    ]
+    again = [
+        {
+            "p_a": a,
+            "p_b": b,
+            "p_weight": 1.0 + decayed(*known[a, b], now, half_life),
+            "p_at": now,
+            "p_rev": rev,
+        }
+        for a, b in pairs
+        if (a, b) in known
+    ]
+    if fresh:
+        connection.execute(sa.insert(links), fresh)
+    if again:
+        connection.execute(_UPDATE, again)
+
+
+def decayed(weight: float, at: int, now: int, half_life: float) -> float:
+    """A link's weight at ``now`` (microseconds)."""
+    return weight * math.exp(-math.log(2) * max(0, now - at) / 1e6 / half_life)
+
+
+def since(connection: Connection, bank: int, rev: int) -> list[tuple[int, int, float]]:
+    """Co-recalled links (a, b, weight) changed after a revision."""
+    query = sa.select(links.c.a, links.c.b, links.c.weight).where(links.c.bank == bank, links.c.rev > rev)
+    return [(a, b, weight) for a, b, weight in connection.execute(query)]
+
+
+def derived_from(connection: Connection, bank: int) -> list[tuple[int, int]]:
+    """Every (source, derived) pair of keys of a bank."""
+    query = sa.select(derivations.c.source, derivations.c.derived).where(
+        derivations.c.source.between(first_key(bank), last_key(bank))
+    )
+    return [(source, derived) for source, derived in connection.execute(query)]
+
+
+def credited(connection: Connection, session: int) -> dict[int, tuple[int, float]]:
+    """What a session has credited: memory key → (position of the turn, activation then)."""
+    return {
+        memory: (position, activation)
+        for memory, position, activation in connection.execute(_CREDITS, {"p_session": session})
+    }
+
+
+def credit(
+    connection: Connection,
+    session: int,
+    activations: Mapping[int, float],
+    position: int,
+    known: Mapping[int, tuple[int, float]],
+) -> None:
+    """Note that memories were credited at this position of a session, with their new activation."""
+    fresh = [
+        {"session": session, "memory": key, "position": position, "activation": value}
+        for key, value in activations.items()
+        if key not in known
+    ]
+    again = [
+        {"p_session": session, "p_memory": key, "p_position": position, "p_activation": value}
+        for key, value in activations.items()
+        if key in known
+    ]
+    if fresh:
+        connection.execute(sa.insert(credits), fresh)
+    if again:
+        connection.execute(_RECREDIT, again)

@@ -1,0 +1,269 @@
+"""Memories: rows and their features (vector, postings)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+import sqlalchemy as sa
+from numpy.typing import NDArray
+from sqlalchemy import Connection, bindparam
+
+from memorybank.clock import from_micros, to_micros
+from memorybank.models import Level, Maker, Memory, Status
+from memorybank.records.schema import Pending, first_key, last_key, memories, postings, vectors
+from memorybank.records.types import pack_vector
+
+
+@dataclass(frozen=True, slots=True)
+class Features:
+    """What recall reads of a memory: hashed terms and counts of its own words, days they point at, its vector.
+
+    ``mentions`` is (m, 2): first and last local day ordinal. ``vector`` is None until it could be embedded.
+    """
+
+    terms: NDArray[np.uint64]
+    counts: NDArray[np.uint16]
+    mentions: NDArray[np.int32]
+    vector: NDArray[np.float32] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A memory with its place in the records."""
+
+    key: int
+    memory: Memory
+    session: int | None
+    position: int | None
+    rev: int
+    revised: int
+    pending: int
+
+
+_BY_KEYS = sa.select(memories).where(memories.c.key.in_(bindparam("p_keys", expanding=True)))
+_BY_IDS = sa.select(memories).where(
+    memories.c.bank == bindparam("p_bank"), memories.c.id.in_(bindparam("p_ids", expanding=True))
+)
+_TAIL = (
+    sa.select(memories)
+    .where(memories.c.session == bindparam("p_session"), memories.c.level == Level.TURN.value)
+    .order_by(memories.c.position.desc())
+    .limit(1)
+)
+_REINFORCE = (
+    sa.update(memories)
+    .where(memories.c.key.in_(bindparam("p_keys", expanding=True)))
+    .values(
+        strength=memories.c.strength + 1,
+        # The later of the two: a recall imported or replayed out of order never turns time back.
+        last_recalled=sa.case(
+            (memories.c.last_recalled > bindparam("p_now"), memories.c.last_recalled),
+            else_=bindparam("p_now"),
+        ),
+        rev=bindparam("p_rev"),
+    )
+)
+_CHUNK = 500
+T = TypeVar("T")
+
+
+def _moment(micros: int | None) -> Any:
+    return None if micros is None else from_micros(micros)
+
+
+def row_of(row: Any, owner: str, session_names: Mapping[int, str]) -> Row:
+    """A ``Row`` from a row of the table ``memories``."""
+    m = row._mapping
+    session = m["session"]
+    memory = Memory(
+        id=m["id"],
+        owner=owner,
+        level=Level(m["level"]),
+        text=m["text"],
+        began=from_micros(m["began"]),
+        ended=from_micros(m["ended"]),
+        created=from_micros(m["created"]),
+        strength=m["strength"],
+        last_recalled=_moment(m["last_recalled"]),
+        status=Status(m["status"]),
+        pinned=m["pinned"],
+        sources=m["sources"],
+        session=None if session is None else session_names.get(session),
+        speaker=m["speaker"],
+        maker=Maker(m["maker"]),
+        stale=m["stale"],
+        version=m["version"],
+        archived_at=_moment(m["archived_at"]),
+    )
+    return Row(m["key"], memory, session, m["position"], m["rev"], m["revised"], m["pending"])
+
+
+def _values(row: Row, bank: int) -> dict[str, object]:
+    memory = row.memory
+    return {
+        "key": row.key,
+        "bank": bank,
+        "id": memory.id,
+        "level": memory.level.value,
+        "text": memory.text,
+        "began": to_micros(memory.began),
+        "ended": to_micros(memory.ended),
+        "created": to_micros(memory.created),
+        "strength": memory.strength,
+        "last_recalled": None if memory.last_recalled is None else to_micros(memory.last_recalled),
+        "status": memory.status.value,
+        "archived_at": None if memory.archived_at is None else to_micros(memory.archived_at),
+        "pinned": memory.pinned,
+        "session": row.session,
+        "position": row.position,
+        "speaker": memory.speaker,
+        "maker": memory.maker.value,
+        "stale": memory.stale,
+        "version": memory.version,
+        "sources": memory.sources,
+        "rev": row.rev,
+        "revised": row.revised,
+        "pending": row.pending,
+    }
+
+
+def insert(connection: Connection, bank: int, rows: Sequence[Row]) -> None:
+    """Add memories. Their features are written by ``put_features``."""
+    if rows:
+        connection.execute(sa.insert(memories), [_values(row, bank) for row in rows])
+
+
+def replace(connection: Connection, bank: int, row: Row) -> None:
+    """Overwrite a memory's row by key (an exchange that was completed, an edit, a new version)."""
+    values = _values(row, bank)
+    key = values.pop("key")
+    connection.execute(sa.update(memories).where(memories.c.key == key).values(**values))
+
+
+def put_features(
+    connection: Connection, items: Sequence[tuple[int, Features]], *, replaces: Iterable[int] = ()
+) -> None:
+    """Write postings and vectors by key; ``replaces`` names the keys that may have some already."""
+    old = list(replaces)
+    if old:
+        remove_features(connection, old)
+    if not items:
+        return
+    connection.execute(
+        sa.insert(postings),
+        [
+            {
+                "key": key,
+                "terms": f.terms.astype("<u8").tobytes(),
+                "counts": f.counts.astype("<u2").tobytes(),
+                "mentions": f.mentions.astype("<i4").tobytes(),
+            }
+            for key, f in items
+        ],
+    )
+    embedded = [{"key": key, "vector": pack_vector(f.vector)} for key, f in items if f.vector is not None]
+    if embedded:
+        connection.execute(sa.insert(vectors), embedded)
+
+
+def put_vectors(
+    connection: Connection, items: Sequence[tuple[int, int, NDArray[np.float32]]], rev: int
+) -> list[int]:
+    """Set vectors of (key, revised, vector), where the text is still of that revision; returns the keys done."""
+    done: list[int] = []
+    for key, revised, vector in items:
+        query = (
+            sa.update(memories)
+            .where(memories.c.key == key, memories.c.revised == revised)
+            .values(pending=Pending.INDEX, rev=rev, revised=rev)
+        )
+        if connection.execute(query).rowcount:
+            connection.execute(sa.delete(vectors).where(vectors.c.key == key))
+            connection.execute(sa.insert(vectors).values(key=key, vector=pack_vector(vector)))
+            done.append(key)
+    return done
+
+
+def remove_features(connection: Connection, keys: Sequence[int]) -> tuple[int, int]:
+    """Delete postings and vectors; returns how many of each."""
+    gone_postings = gone_vectors = 0
+    for part in chunks(keys):
+        gone_postings += connection.execute(sa.delete(postings).where(postings.c.key.in_(part))).rowcount
+        gone_vectors += connection.execute(sa.delete(vectors).where(vectors.c.key.in_(part))).rowcount
+    return gone_postings, gone_vectors
+
+
+def by_keys(
+    connection: Connection, keys: Sequence[int], owner: str, session_names: Mapping[int, str]
+) -> dict[int, Row]:
+    """Rows by key."""
+    found: dict[int, Row] = {}
+    for part in chunks(keys):
+        for row in connection.execute(_BY_KEYS, {"p_keys": part}):
+            found[row.key] = row_of(row, owner, session_names)
+    return found
+
+
+def by_ids(
+    connection: Connection, bank: int, ids: Sequence[str], owner: str, session_names: Mapping[int, str]
+) -> dict[str, Row]:
+    """Rows of a bank by memory id; unknown ids are left out."""
+    found: dict[str, Row] = {}
+    for part in chunks(ids):
+        for row in connection.execute(_BY_IDS, {"p_bank": bank, "p_ids": part}):
+            found[row.id] = row_of(row, owner, session_names)
+    return found
+
+
+def tail(connection: Connection, session: int, owner: str, session_name: str) -> Row | None:
+    """The latest turn of a session: the one that a reply may complete."""
+    row = connection.execute(_TAIL, {"p_session": session}).first()
+    return None if row is None else row_of(row, owner, {session: session_name})
+
+
+def of_bank(
+    connection: Connection,
+    bank: int,
+    owner: str,
+    session_names: Mapping[int, str],
+    *,
+    levels: Sequence[Level] | None = None,
+    began: int | None = None,
+    before: int | None = None,
+) -> list[Row]:
+    """Rows of a bank by time, optionally of some levels and with ``began`` in [began, before) microseconds."""
+    query = sa.select(memories).where(memories.c.key.between(first_key(bank), last_key(bank)))
+    if levels is not None:
+        query = query.where(memories.c.level.in_([level.value for level in levels]))
+    if began is not None:
+        query = query.where(memories.c.began >= began)
+    if before is not None:
+        query = query.where(memories.c.began < before)
+    query = query.order_by(memories.c.began, memories.c.key)
+    return [row_of(row, owner, session_names) for row in connection.execute(query)]
+
+
+def reinforce(connection: Connection, keys: Sequence[int], now: int, rev: int) -> int:
+    """Strength + 1 and t = 0, in one statement (never read, then written); returns how many rows."""
+    done = 0
+    for part in chunks(keys):
+        done += connection.execute(_REINFORCE, {"p_keys": part, "p_now": now, "p_rev": rev}).rowcount
+    return done
+
+
+def update(connection: Connection, keys: Sequence[int], rev: int, **values: object) -> int:
+    """Set columns of many rows; returns how many."""
+    done = 0
+    for part in chunks(keys):
+        query = sa.update(memories).where(memories.c.key.in_(part)).values(rev=rev, **values)
+        done += connection.execute(query).rowcount
+    return done
+
+
+def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Slices within the number of parameters that databases allow."""
+    for i in range(0, len(items), _CHUNK):
+        yield items[i : i + _CHUNK]

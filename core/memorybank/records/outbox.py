@@ -1,0 +1,140 @@
+"""What the vector index has still to learn: vectors to write, tombstones to drop. Marked per row, idempotent."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from memorybank.records.memories import chunks
+from memorybank.records.schema import Pending, banks, drops, memories, tombstones, vectors
+
+
+@dataclass(frozen=True, slots=True)
+class Unindexed:
+    """A vector to write: the bank's uid, the memory's id, its key and the revision of its text."""
+
+    uid: str
+    id: str
+    key: int
+    revised: int
+    vector: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Unembedded:
+    """A memory that still needs a vector."""
+
+    bank: int
+    key: int
+    revised: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """A vector to drop."""
+
+    uid: str
+    id: str
+    key: int
+    bank: int
+    rev: int
+
+
+def unindexed(connection: Connection, limit: int) -> list[Unindexed]:
+    """The next vectors to write, by key."""
+    query = (
+        sa.select(banks.c.uid, memories.c.id, memories.c.key, memories.c.revised, vectors.c.vector)
+        .join(banks, memories.c.bank == banks.c.key)
+        .join(vectors, vectors.c.key == memories.c.key)
+        .where(memories.c.pending == Pending.INDEX)
+        .order_by(memories.c.key)
+        .limit(limit)
+    )
+    return [Unindexed(*row) for row in connection.execute(query)]
+
+
+def count(connection: Connection, state: int) -> int:
+    """How many memories are pending in this state."""
+    query = sa.select(sa.func.count()).select_from(memories).where(memories.c.pending == state)
+    return int(connection.execute(query).scalar_one())
+
+
+def mark_indexed(connection: Connection, done: Sequence[Unindexed]) -> None:
+    """Clear the mark of rows whose text is still the one that was written."""
+    if not done:
+        return
+    query = (
+        sa.update(memories)
+        .where(memories.c.key == sa.bindparam("p_key"), memories.c.revised == sa.bindparam("p_revised"))
+        .values(pending=Pending.NONE)
+    )
+    connection.execute(query, [{"p_key": item.key, "p_revised": item.revised} for item in done])
+
+
+def mark_all(connection: Connection) -> int:
+    """Have the whole index written again from the stored vectors; returns how many rows."""
+    has_vector = sa.exists().where(vectors.c.key == memories.c.key)
+    query = (
+        sa.update(memories)
+        .where(memories.c.pending == Pending.NONE, has_vector)
+        .values(pending=Pending.INDEX)
+    )
+    return connection.execute(query).rowcount
+
+
+def unembedded(connection: Connection, limit: int, bank: int | None = None) -> list[Unembedded]:
+    """The next memories to embed, by key."""
+    query = (
+        sa.select(memories.c.bank, memories.c.key, memories.c.revised, memories.c.text)
+        .where(memories.c.pending == Pending.EMBED)
+        .order_by(memories.c.key)
+        .limit(limit)
+    )
+    if bank is not None:
+        query = query.where(memories.c.bank == bank)
+    return [Unembedded(*row) for row in connection.execute(query)]
+
+
+def bury(connection: Connection, bank: int, rows: Sequence[tuple[int, str]], rev: int) -> None:
+    """Leave a tombstone for each deleted (key, id): no content, only what the index and caches must drop."""
+    if rows:
+        connection.execute(
+            sa.insert(tombstones), [{"key": key, "bank": bank, "id": id_, "rev": rev} for key, id_ in rows]
+        )
+
+
+def buried(connection: Connection, limit: int) -> list[Tombstone]:
+    """The next vectors to drop."""
+    query = (
+        sa.select(banks.c.uid, tombstones.c.id, tombstones.c.key, tombstones.c.bank, tombstones.c.rev)
+        .join(banks, tombstones.c.bank == banks.c.key)
+        .order_by(tombstones.c.key)
+        .limit(limit)
+    )
+    return [Tombstone(*row) for row in connection.execute(query)]
+
+
+def clear_tombstones(connection: Connection, done: Sequence[Tombstone]) -> None:
+    """Remove tombstones that the index has obeyed; caches that have not seen them start anew (``floor``)."""
+    floors: dict[int, int] = {}
+    for item in done:
+        floors[item.bank] = max(floors.get(item.bank, 0), item.rev)
+    for part in chunks([item.key for item in done]):
+        connection.execute(sa.delete(tombstones).where(tombstones.c.key.in_(part)))
+    for bank, rev in floors.items():
+        connection.execute(sa.update(banks).where(banks.c.key == bank, banks.c.floor < rev).values(floor=rev))
+
+
+def dropped(connection: Connection) -> list[str]:
+    """Uids of erased banks whose vectors the index must still drop."""
+    return list(connection.execute(sa.select(drops.c.uid)).scalars())
+
+
+def clear_drops(connection: Connection, uids: Sequence[str]) -> None:
+    """Forget erased banks that the index has dropped."""
+    for part in chunks(uids):
+        connection.execute(sa.delete(drops).where(drops.c.uid.in_(part)))

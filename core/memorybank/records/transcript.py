@@ -1,0 +1,128 @@
+"""Messages: the append-only transcript, verbatim and in order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, bindparam
+
+from memorybank.clock import from_micros, to_micros
+from memorybank.models import Message
+from memorybank.records.schema import messages, sessions
+
+_COLUMNS = (
+    messages.c.position,
+    messages.c.id,
+    messages.c.role,
+    messages.c.name,
+    messages.c.text,
+    messages.c.at,
+    messages.c.payload,
+)
+_BY_ID = sa.select(*_COLUMNS).where(
+    messages.c.session == bindparam("p_session"), messages.c.id.in_(bindparam("p_ids", expanding=True))
+)
+_LAST = (
+    sa.select(*_COLUMNS)
+    .where(messages.c.session == bindparam("p_session"))
+    .order_by(messages.c.position.desc())
+    .limit(bindparam("p_n"))
+)
+
+
+def _message(row: Any, owner: str, session: str) -> Message:
+    position, id_, role, name, text, at, payload = row
+    return Message(role, text, from_micros(at), id_, name, payload, owner, session, position)
+
+
+def insert(connection: Connection, session: int, rows: Sequence[tuple[int, Message]]) -> None:
+    """Append messages (each with its key); their positions are already set."""
+    connection.execute(
+        sa.insert(messages),
+        [
+            {
+                "key": key,
+                "session": session,
+                "position": message.position,
+                "id": message.id,
+                "role": message.role,
+                "name": message.name,
+                "text": message.text,
+                "at": to_micros(message.at) if message.at else 0,
+                "payload": message.payload,
+            }
+            for key, message in rows
+        ],
+    )
+
+
+def by_ids(
+    connection: Connection, session: int, ids: Sequence[str], owner: str, session_name: str
+) -> dict[str, Message]:
+    """Messages of a session by id; unknown ids are left out."""
+    found: dict[str, Message] = {}
+    for part in _parts(ids):
+        for row in connection.execute(_BY_ID, {"p_session": session, "p_ids": part}):
+            message = _message(row, owner, session_name)
+            found[message.id or ""] = message
+    return found
+
+
+def last(connection: Connection, session: int, n: int | None, owner: str, session_name: str) -> list[Message]:
+    """The last ``n`` messages of a session (all of them for None), oldest first."""
+    if n is None:
+        query = sa.select(*_COLUMNS).where(messages.c.session == session).order_by(messages.c.position)
+        return [_message(row, owner, session_name) for row in connection.execute(query)]
+    rows = connection.execute(_LAST, {"p_session": session, "p_n": n}).all()
+    return [_message(row, owner, session_name) for row in reversed(rows)]
+
+
+def of_bank(connection: Connection, bank: int, owner: str) -> list[Message]:
+    """Every message of a bank, by session and position."""
+    query = (
+        sa.select(*_COLUMNS, sessions.c.name.label("session_name"))
+        .join(sessions, messages.c.session == sessions.c.key)
+        .where(sessions.c.bank == bank)
+        .order_by(sessions.c.key, messages.c.position)
+    )
+    return [_message(row[:-1], owner, row[-1]) for row in connection.execute(query)]
+
+
+def count(connection: Connection, bank: int) -> int:
+    """How many messages a bank holds."""
+    query = (
+        sa.select(sa.func.count())
+        .select_from(messages)
+        .join(sessions, messages.c.session == sessions.c.key)
+        .where(sessions.c.bank == bank)
+    )
+    return int(connection.execute(query).scalar_one())
+
+
+def remove(connection: Connection, session: int, ids: Sequence[str]) -> int:
+    """Delete messages of a session by id; returns how many."""
+    done = 0
+    for part in _parts(ids):
+        query = sa.delete(messages).where(messages.c.session == session, messages.c.id.in_(part))
+        done += connection.execute(query).rowcount
+    return done
+
+
+def _parts(ids: Sequence[str], size: int = 500) -> list[list[str]]:
+    # Databases bound the number of parameters of a statement.
+    iterator = iter(ids)
+    return [part for part in iter(lambda: list(islice(iterator, size)), [])]
+
+
+_LAST_USER = sa.select(sa.func.max(messages.c.position)).where(
+    messages.c.session == bindparam("p_session"), messages.c.role == "user"
+)
+
+
+def last_user_position(connection: Connection, session: int) -> int:
+    """Position of the latest user message of a session: it names the user turn; -1 before the first."""
+    found = connection.execute(_LAST_USER, {"p_session": session}).scalar()
+    return -1 if found is None else int(found)

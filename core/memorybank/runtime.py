@@ -1,0 +1,44 @@
+"""What an open store shares with its banks: one frozen value with everything in it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from memorybank.clock import Clock
+from memorybank.embedding.protocol import Embedder
+from memorybank.indexer import Indexer
+from memorybank.intake import Redact
+from memorybank.records.database import Database
+from memorybank.resident import Residents
+from memorybank.retrieval.settings import RetrievalSettings
+from memorybank.tokens import TokenCounter
+
+LLM = Callable[[str], str]
+Search = Literal["auto", "chroma", "exact"]
+
+logger = logging.getLogger("memorybank.store")
+
+
+@dataclass(frozen=True)
+class Runtime:
+    """The parts of an open store. ``embedder`` is None where recall is lexical only."""
+
+    database: Database
+    embedder: Embedder | None
+    llm: LLM | None
+    clock: Clock
+    redact: Redact | None
+    counter: TokenCounter
+    residents: Residents
+    indexer: Indexer
+    retrieval: RetrievalSettings
+    search: Search
+    exact_limit: int
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of the vectors, None without an embedder."""
+        return None if self.embedder is None else self.embedder.dimension
