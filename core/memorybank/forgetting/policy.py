@@ -1,0 +1,102 @@
+"""The forgetting policy: what retention is used for, in ranking and in archiving."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Self
+
+from memorybank.forgetting.curve import ForgettingCurve, refuse
+from memorybank.models import Level
+
+NEVER_FADES = frozenset({Level.PORTRAIT, Level.DAY_PORTRAIT, Level.EVENTS, Level.DIGEST})
+"""Levels that say what holds now: they are rewritten, not forgotten. Turns and day events fade."""
+
+
+@dataclass(frozen=True, slots=True)
+class ForgettingPolicy:
+    """What retention is used for. Forgetting here is archiving: out of recall, restorable; only a purge
+    destroys.
+
+    ``rank_weight``: weight of R, as a prior on normalised scores, in ranking (0 to 1; 0 ranks without it).
+    ``archive_below``: archive what has R below this (0 archives nothing).
+    ``draw``: a seed makes it a matter of chance as well: archive only if R is also below a number u drawn
+    uniformly from (seed, id, strength). u never changes between two recalls, so that with ``archive_below=1``
+    the chance to survive until t is R(t), however often ``forget`` runs. (A new draw at each run would make
+    it R^n.) ``purge_archived_after``: destroy what has been archived that long (None: never).
+    ``protect``: levels that are neither archived nor purged, besides those of ``NEVER_FADES``.
+    ``curve``: the curve that these numbers were chosen for; one given to the bank goes before it.
+    """
+
+    rank_weight: float = 0.0
+    archive_below: float = 0.0
+    draw: int | None = None
+    purge_archived_after: timedelta | None = None
+    protect: frozenset[Level] = frozenset({Level.NOTE})
+    curve: ForgettingCurve | None = None
+
+    def __post_init__(self) -> None:
+        problems = [
+            f"{name} is {value!r}; give a number from 0 to 1"
+            for name, value in (("rank_weight", self.rank_weight), ("archive_below", self.archive_below))
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 1
+        ]
+        if self.draw is not None and (isinstance(self.draw, bool) or not isinstance(self.draw, int)):
+            problems.append(f"draw is {self.draw!r}; give a seed (an integer) or None")
+        after = self.purge_archived_after
+        if after is not None and (not isinstance(after, timedelta) or after < timedelta(0)):
+            problems.append(f"purge_archived_after is {after!r}; give a timedelta from 0, or None")
+        try:
+            object.__setattr__(self, "protect", frozenset(Level(level) for level in self.protect))
+        except (TypeError, ValueError):
+            problems.append(f"protect is {self.protect!r}; give levels out of {', '.join(Level)}")
+        if self.curve is not None and not isinstance(self.curve, ForgettingCurve):
+            problems.append(f"curve is {type(self.curve).__name__}; give a ForgettingCurve or None")
+        refuse(problems)
+
+    @classmethod
+    def assistant(cls) -> Self:
+        """Ranks by retention, gently, and archives nothing. The default.
+
+        Provisional, from measurements on LoCoMo with unit = a month: a prior of weight .1 cost .6 points of
+        recall@10 where old and new are asked alike, so half of it. The bound to hold: never more than half a
+        point.
+        """
+        return cls(rank_weight=0.05, curve=ForgettingCurve(unit=timedelta(days=30)))
+
+    @classmethod
+    def companion(cls) -> Self:
+        """Human-like: what is not used for most of a year fades out of recall; each use keeps it longer.
+
+        Provisional: with a quarter as unit and .1 as threshold a memory never recalled is archived after 207
+        days (one recall: 414), that is 43 % of a year's unused memories. Units of a day, a week or a month
+        lost half of recall@10 or more on LoCoMo, a quarter a tenth. The bounds to hold: over a year at least
+        a third of what was never used is archived, at no more than 3 points of recall@10 on what is asked
+        again.
+        """
+        return cls(rank_weight=0.1, archive_below=0.1, curve=ForgettingCurve(unit=timedelta(days=90)))
+
+    @classmethod
+    def paper(cls, seed: int = 0) -> Self:
+        """MemoryBank as published: R = exp(-t / S) in days, survival by chance. Forgets 95 % within weeks."""
+        curve = ForgettingCurve(unit=timedelta(days=1))
+        return cls(archive_below=1.0, draw=seed, protect=frozenset(), curve=curve)
+
+    @classmethod
+    def siliconfriend_2023(cls, seed: int = 0) -> Self:
+        """MemoryBank as its code was released: strong memories fade faster. Only to reproduce it."""
+        curve = ForgettingCurve(unit=timedelta(days=1), form="siliconfriend_2023")
+        return cls(archive_below=1.0, draw=seed, protect=frozenset(), curve=curve)
+
+    def protects(self, level: Level, pinned: bool = False) -> bool:
+        """Whether memories of this level (or pinned ones) are neither archived nor purged."""
+        return pinned or level in NEVER_FADES or level in self.protect
+
+
+DEFAULT_CURVE = ForgettingCurve(unit=timedelta(days=30))
+"""For a policy without a curve: days, as published, would forget nearly everything within weeks."""
+
+
+def resolve_curve(curve: ForgettingCurve | None, policy: ForgettingPolicy) -> ForgettingCurve:
+    """The curve given explicitly, else the policy's own, else ``DEFAULT_CURVE``."""
+    return curve or policy.curve or DEFAULT_CURVE
