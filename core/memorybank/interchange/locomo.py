@@ -73,4 +73,4 @@ def _turn(owner: str, session: str, turn: Any, at: datetime, where: str, fallbac
     own_id = turn.get("dia_id")
     identifier = own_id if isinstance(own_id, str) and own_id.strip() else fallback_id
     message = Message("user", " ".join(words), at, identifier, speaker.strip())
-    return ImportRecord(owner, session, message, "message")
+    return ImportRecord(owner, session, message)

@@ -93,7 +93,7 @@ def json_lines(stream: BinaryIO, limits: Limits) -> Iterator[Located | Problem]:
         if not raw.strip():
             continue
         try:
-            yield Located(None, decode(raw.decode("utf-8"), limits, number), number)
+            yield Located(None, decode(raw.rstrip(b"\r\n").decode("utf-8"), limits, number), number)
         except UnicodeDecodeError as error:
             yield Problem(f"line {number}", f"not UTF-8 (byte {error.start + 1} of the line).")
         except ImportFormatError as error:

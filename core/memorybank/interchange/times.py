@@ -28,7 +28,7 @@ def parse_day(text: str) -> date | None:
 
 
 def parse_slashed(text: str) -> datetime | None:
-    """``2023/05/20 (Sat) 02:21`` (LongMemEval); weekday and clock (else 09:00) optional; None if malformed."""
+    """``2023/05/20 (Sat) 02:21`` (LongMemEval); weekday and clock (else 09:00) optional, or None."""
     match = _DAY.match(text)
     day = parse_day(match.group()) if match else None
     if match is None or day is None:

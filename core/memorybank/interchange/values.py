@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
 
 from memorybank.models import Message
-
-Unit = Literal["exchange", "message"]
 
 
 class Severity(StrEnum):
@@ -25,14 +22,12 @@ class ImportRecord:
 
     ``message.id`` is deterministic: reading the file again gives the same id, so a second import adds
     nothing. ``message.at`` is when it was said, by the file; a naive time is local time in the bank's zone;
-    None when the file gives none. ``unit`` says what one memory is: an ``exchange`` of user and assistant,
-    or each ``message`` where speakers alternate freely.
+    None when the file gives none.
     """
 
     owner: str
     session: str
     message: Message
-    unit: Unit = "exchange"
 
 
 @dataclass(frozen=True, slots=True)
