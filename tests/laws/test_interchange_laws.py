@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 from memorybank.errors import ImportFormatError
 from memorybank.interchange import ImportOptions, ImportRecord, Limits, Problem, read
 from memorybank.interchange.export_format import from_lines, to_lines
-from memorybank.interchange.export_lines import Header, Line, LinkLine, MemoryLine, TombstoneLine, VersionLine
+from memorybank.interchange.export_lines import Header, Line, LinkLine, MemoryLine
 from memorybank.interchange.reading import FORMATS
 from memorybank.interchange.source import JsonElements, Located
-from memorybank.models import Level, Maker, Memory, Message, Status
+from memorybank.models import Level, Maker, Memory, Message, Status, Version
 
 TEXT = st.text(st.characters(), max_size=20)  # lone surrogates and NUL included
 TIMES = st.datetimes(datetime(1970, 1, 1), datetime(9000, 1, 1), timezones=st.just(UTC))
@@ -65,8 +65,15 @@ LINES = st.one_of(
     st.builds(
         LinkLine, TEXT, TEXT, TEXT, st.floats(allow_nan=False, allow_infinity=False), st.none() | TIMES
     ),
-    st.builds(VersionLine, TEXT, st.integers(1, 99), TEXT, TIMES, st.sampled_from(Maker)),
-    st.builds(TombstoneLine, TEXT),
+    st.builds(
+        Version,
+        TEXT,
+        st.integers(1, 99),
+        TEXT,
+        st.sampled_from(Maker),
+        TIMES,
+        st.lists(TEXT, max_size=3).map(tuple),
+    ),
 )
 HEADERS = st.builds(
     Header,

@@ -25,10 +25,8 @@ from memorybank.interchange.export_lines import (
     Line,
     LinkLine,
     MemoryLine,
-    TombstoneLine,
-    VersionLine,
 )
-from memorybank.models import Level, Maker, Memory, Message, Status
+from memorybank.models import Level, Maker, Memory, Message, Status, Version
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _PAIR = re.compile("[\ud800-\udbff][\udc00-\udfff]")
@@ -184,17 +182,19 @@ def _fields(line: Line) -> tuple[str, dict[str, Any]]:
             return "memory", _memory(line)
         case LinkLine(a, b, kind, weight, at):
             return "link", {"a": a, "b": b, "type": kind, "weight": float(weight), "at": _stamp(at)}
-        case VersionLine(memory, version, text, made, maker):
-            made_at = _stamp(made)
-            return "version", {
-                "memory": memory,
-                "version": version,
-                "text": text,
-                "made": made_at,
-                "maker": maker.value,
-            }
-        case TombstoneLine(memory):
-            return "tombstone", {"memory": memory}
+        case Version():
+            return "version", _version(line)
+
+
+def _version(version: Version) -> dict[str, Any]:
+    return {
+        "memory": version.memory,
+        "version": version.version,
+        "text": version.text,
+        "maker": version.maker.value,
+        "made": _stamp(version.made),
+        "sources": list(version.sources),
+    }
 
 
 def _message(message: Message) -> dict[str, Any]:
@@ -284,13 +284,15 @@ def _read_link(value: dict[str, Any], _owner: str) -> LinkLine:
     return LinkLine(_text(value["a"]), _text(value["b"]), _text(value["type"]), weight, _moment(value["at"]))
 
 
-def _read_version(value: dict[str, Any], _owner: str) -> VersionLine:
-    made, maker = _time(value["made"]), Maker(value["maker"])
-    return VersionLine(_text(value["memory"]), int(value["version"]), _text(value["text"]), made, maker)
-
-
-def _read_tombstone(value: dict[str, Any], _owner: str) -> TombstoneLine:
-    return TombstoneLine(_text(value["memory"]))
+def _read_version(value: dict[str, Any], _owner: str) -> Version:
+    return Version(
+        _text(value["memory"]),
+        int(value["version"]),
+        _text(value["text"]),
+        Maker(value["maker"]),
+        _time(value["made"]),
+        tuple(_text(source) for source in value["sources"]),
+    )
 
 
 _READ: dict[str, Callable[[dict[str, Any], str], Line]] = {
@@ -298,5 +300,4 @@ _READ: dict[str, Callable[[dict[str, Any], str], Line]] = {
     "memory": _read_memory,
     "link": _read_link,
     "version": _read_version,
-    "tombstone": _read_tombstone,
 }

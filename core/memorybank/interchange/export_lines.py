@@ -8,7 +8,7 @@ from datetime import datetime
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybank.models import Maker, Memory, Message
+from memorybank.models import Memory, Message, Version
 
 FORMAT = "memorybank-export"
 VERSION = 1
@@ -47,22 +47,4 @@ class LinkLine:
     at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class VersionLine:
-    """An earlier text of a memory."""
-
-    memory: str
-    version: int
-    text: str
-    made: datetime
-    maker: Maker
-
-
-@dataclass(frozen=True, slots=True)
-class TombstoneLine:
-    """The id of a memory that was destroyed: an import must not bring it back."""
-
-    memory: str
-
-
-Line = Message | MemoryLine | LinkLine | VersionLine | TombstoneLine
+Line = Message | MemoryLine | LinkLine | Version

@@ -12,9 +12,9 @@ import pytest
 from memorybank.errors import ImportFormatError, SchemaError, StoreError
 from memorybank.interchange import detect, read
 from memorybank.interchange.export_format import from_lines, to_lines
-from memorybank.interchange.export_lines import Header, LinkLine, MemoryLine, TombstoneLine, VersionLine
+from memorybank.interchange.export_lines import Header, LinkLine, MemoryLine
 from memorybank.interchange.exporter import read_export, write_export
-from memorybank.models import Level, Maker, Memory, Message
+from memorybank.models import Level, Maker, Memory, Message, Version
 
 AT = datetime(2024, 2, 29, 23, 59, 59, 999_999, UTC)
 HEADER = Header("张三", "Asia/Shanghai", "zh", "hash-256", 3, AT)
@@ -26,8 +26,7 @@ LINES = (
         np.array([0.1, -2.5, 1e-30], np.float32),
     ),
     LinkLine("m1", "m2", "co_recalled", 0.1, AT),
-    VersionLine("m1", 1, "before", AT, Maker.LLM),
-    TombstoneLine("gone"),
+    Version("m1", 1, "before", Maker.LLM, AT, ("a",)),
 )
 
 
