@@ -2,9 +2,9 @@
 
     python -m memorybank.embedding.centre
 
-Row 0 is the mean of the document vectors, row 1 that of the query vectors, both over ``centre_sentences.txt``
-(English and Chinese in equal parts, so that neither language becomes the centre). Statements are embedded as
-turns are: "speaker: words". Needs the extra ``local``; the same model file gives the same constant.
+It is the mean of the document vectors of ``centre_sentences.txt``: as many English as Chinese sentences, so that
+neither language is the centre, embedded as turns are ("speaker: words"). Needs the extra ``local``; the same
+model file gives the same constant.
 """
 
 from __future__ import annotations
@@ -22,25 +22,22 @@ SPEAKERS = ("user", "assistant", "Anna", "小林", "Tom", "陈静")
 _HERE = Path(__file__).parent
 
 
-def sentences() -> tuple[list[str], list[str]]:
-    """The statements, each after a speaker's name, and the questions."""
+def sentences() -> list[str]:
+    """The sentences, each after a speaker's name."""
     lines = (_HERE / "centre_sentences.txt").read_text(encoding="utf-8").splitlines()
-    pairs = [line.split("\t", 1) for line in lines if line and not line.startswith("#")]
-    statements = [text for kind, text in pairs if kind == "d"]
-    questions = [text for kind, text in pairs if kind == "q"]
-    return [f"{name}: {text}" for name, text in zip(cycle(SPEAKERS), statements, strict=False)], questions
+    texts = [line for line in lines if line and not line.startswith("#")]
+    return [f"{name}: {text}" for name, text in zip(cycle(SPEAKERS), texts, strict=False)]
 
 
 def compute() -> NDArray[np.float32]:
-    """The two mean vectors, shape (2, 384)."""
-    embedder = LocalEmbedder(centred=False)
-    statements, questions = sentences()
-    passage = embedder.embed_documents(statements).mean(axis=0)
-    query = np.stack([embedder.embed_query(question) for question in questions]).mean(axis=0)
-    return np.stack([passage, query]).astype(np.float32)
+    """The mean vector, shape (384,)."""
+    mean: NDArray[np.float64] = (
+        LocalEmbedder(centred=False).embed_documents(sentences()).mean(0, dtype=np.float64)
+    )
+    return mean.astype(np.float32)
 
 
 if __name__ == "__main__":
     made = compute()
     np.save(_HERE / "centre.npy", made)
-    sys.stdout.write(f"centre.npy: shape {made.shape}, lengths {np.linalg.norm(made, axis=1).round(4)}\n")
+    sys.stdout.write(f"centre.npy: {made.shape[0]} numbers, length {np.linalg.norm(made):.4f}\n")
