@@ -19,7 +19,9 @@ from memorybank.index import rows
 from memorybank.index.catalogue import Catalogue
 from memorybank.index.client import Server, connect_server, disconnect, guarded, may_pass
 from memorybank.index.folder import Folder
+from memorybank.index.gate import Gate
 from memorybank.index.layout import DEFAULT_SHARDS, Kind, Layout
+from memorybank.index.moving import move_out, sweep
 from memorybank.index.protocol import (
     Hits,
     Vectors,
@@ -48,8 +50,9 @@ class ChromaIndex:
         self._folder = folder
         self._layout = layout
         self._pid = os.getpid()
-        self._closed = False
-        self._writing = threading.RLock()
+        self._gate = Gate()
+        self._writing = threading.Lock()
+        self._suspect = False
         self._catalogue = Catalogue(client, layout, shared=folder is None)
         self._run("reading Chroma's collections", self._survey)
 
@@ -119,8 +122,7 @@ class ChromaIndex:
             place = self._catalogue.home(bank, matrix.shape[1])
             rows.put(place, bank, names, matrix)
 
-        with self._writing:
-            self._run("writing to Chroma", write)
+        self._run_alone("writing to Chroma", write)
 
     def delete(self, bank: str, ids: Sequence[str]) -> None:
         """See VectorIndex. Chroma only marks vectors as deleted; their bytes go when the index is rebuilt."""
@@ -131,8 +133,7 @@ class ChromaIndex:
             for place in self._catalogue.places(bank):
                 rows.take(place, bank, names)
 
-        with self._writing:
-            self._run("deleting in Chroma", remove)
+        self._run_alone("deleting in Chroma", remove)
 
     def drop(self, bank: str) -> int:
         """See VectorIndex."""
@@ -147,8 +148,7 @@ class ChromaIndex:
             self._catalogue.remove(self._layout.own_name(bank))
             return len(found)
 
-        with self._writing:
-            return self._run("dropping a bank in Chroma", remove)
+        return self._run_alone("dropping a bank in Chroma", remove)
 
     def search(self, bank: str, query: Vectors, n: int) -> Hits:
         """See VectorIndex. Approximate (HNSW) in a bank's own collection, filtered by bank in a shard."""
@@ -171,8 +171,7 @@ class ChromaIndex:
         def collect() -> set[str]:
             return {name for place in self._catalogue.places(bank) for name in rows.names_in(place, bank)}
 
-        with self._writing:  # pages shift under a writer
-            return self._run("listing ids in Chroma", collect)
+        return self._run_alone("listing ids in Chroma", collect)  # pages would shift under a writer
 
     def count(self, bank: str) -> int:
         """See VectorIndex. Lists the ids: Chroma counts whole collections only."""
@@ -186,57 +185,87 @@ class ChromaIndex:
         the move.
         """
         checked_bank(bank)
-        with self._writing:
-            self._run("giving a bank its own collection in Chroma", lambda: self._promote(bank))
+        self._run_alone("giving a bank its own collection in Chroma", lambda: move_out(self._catalogue, bank))
 
     def promoted(self) -> set[str]:
         """The banks that have a collection of their own."""
         return self._catalogue.banks(Kind.OWN, Kind.SWEEPING)
 
     def wipe(self) -> None:
-        """Remove every vector of every bank and start anew, to be filled again from the records."""
+        """Remove every vector of every bank and start anew, to be filled again from the records.
+
+        Of an embedded folder also the files: Chroma itself leaves deleted vectors on disk.
+        """
+        if self._folder is None:
+            self._run_alone("wiping the Chroma index", self._catalogue.remove_all)
+            return
+        self._check_process()
         with self._writing:
-            self._run("wiping the Chroma index", self._catalogue.remove_all)
+            if not self._gate.shut():
+                raise IndexUnavailableError("the Chroma index is closed", "closed")
+            disconnect(self._client)
+            self._folder.clear()
+            self._layout = self._folder.layout(self._layout.shards, self._layout.namespace)
+            self._client = self._folder.connect()
+            self._catalogue = Catalogue(self._client, self._layout, shared=False)
+            self._suspect = False
+            self._gate.reopen()
 
     def close(self) -> None:
-        """See VectorIndex. In a forked child it only forgets the client and leaves the lock to the parent."""
+        """See VectorIndex. In a forked child it does nothing: client and lock are the parent's."""
+        if os.getpid() != self._pid:
+            return
         with self._writing:
-            if self._closed:
+            if not self._gate.shut():
                 return
-            self._closed = True
             self._catalogue.clear()
-            if os.getpid() == self._pid:
-                disconnect(self._client)
-                if self._folder is not None:
-                    self._folder.release(clean=True)
+            disconnect(self._client)
+            if self._folder is not None:
+                self._folder.release(clean=not self._suspect)
 
-    # -- steps ---------------------------------------------------------------------------------------------
+    # -- steps --------------------------------------------------------------------------------------------
 
-    def _run(self, what: str, operation: Callable[[], Result]) -> Result:
-        """The operation's result, Chroma's errors turned into ours; on a server once more where it may help."""
+    def _check_process(self) -> None:
+        """Before any lock is taken: in a forked child one may be held by a thread that is not there."""
         if os.getpid() != self._pid:
             raise IndexUnavailableError(
-                "the Chroma index was opened before a fork; open it in the child", "forked"
+                "the Chroma index was opened before this process was forked; open the store in the child",
+                "forked",
             )
-        if self._closed:
-            raise IndexUnavailableError("the Chroma index is closed", "closed")
-        with guarded(what, reason="down" if self._folder is None else "damaged"):
-            try:
-                return operation()
-            except (IndexUnavailableError, InvalidInputError):
-                raise
-            except Exception as error:  # Chroma's errors have no common base; raised again
-                if self._closed:
-                    raise IndexUnavailableError("the Chroma index was closed meanwhile", "closed") from error
-                if self._folder is not None or not may_pass(error):
-                    raise
-            self._catalogue.survey()
+
+    def _run_alone(self, what: str, operation: Callable[[], Result]) -> Result:
+        """As `_run`, one at a time."""
+        self._check_process()
+        with self._writing:
+            return self._run(what, operation)
+
+    def _run(self, what: str, operation: Callable[[], Result]) -> Result:
+        """The operation's result, Chroma's errors turned into ours; on a server once more if it may help."""
+        self._check_process()
+        try:
+            with self._gate.passing(), guarded(what, reason="down" if self._folder is None else "damaged"):
+                return self._insist(operation)
+        except IndexUnavailableError as error:
+            self._suspect = self._suspect or error.reason == "damaged"
+            raise
+
+    def _insist(self, operation: Callable[[], Result]) -> Result:
+        if self._folder is not None:
             return operation()
+        try:
+            return operation()
+        except (IndexUnavailableError, InvalidInputError):
+            raise
+        except Exception as error:  # Chroma's errors have no common base; raised again unless it may pass
+            if not may_pass(error):
+                raise
+        self._catalogue.survey()
+        return operation()
 
     def _survey(self) -> None:
         self._catalogue.survey()
         for bank in self._catalogue.banks(Kind.SWEEPING):
-            self._sweep(bank)
+            sweep(self._catalogue, bank)
 
     def _nearest(self, bank: str, row: Vectors, n: int) -> Hits:
         own = self._catalogue.own(bank)
@@ -244,35 +273,3 @@ class ChromaIndex:
             return rows.nearest(own, bank, row, n, alone=True)
         shard = self._catalogue.shard(bank)
         return Hits.none() if shard is None else rows.nearest(shard, bank, row, n, alone=False)
-
-    def _promote(self, bank: str) -> None:
-        catalogue, name = self._catalogue, self._layout.own_name(bank)
-        if catalogue.own(bank) is not None or catalogue.moved(bank):
-            self._sweep(bank)
-            return
-        catalogue.remove(name)  # a copy that was interrupted
-        shard = catalogue.shard(bank)
-        held = [] if shard is None else rows.names_in(shard, bank)
-        own = catalogue.create(name, self._layout.describe(Kind.FILLING, catalogue.dimension, bank))
-        if shard is not None:
-            for names, matrix in rows.vectors_of(shard, bank, held):
-                rows.put(own, bank, names, matrix)
-        catalogue.mark(own, self._layout.describe(Kind.SWEEPING, catalogue.dimension, bank))
-        self._sweep(bank)
-
-    def _sweep(self, bank: str) -> None:
-        """Remove from the shard what the bank's own collection has; what it has not (another process) is
-        moved.
-        """
-        catalogue = self._catalogue
-        own, shard = catalogue.own(bank), catalogue.shard(bank)
-        if own is None:
-            return
-        left = [] if shard is None else rows.names_in(shard, bank)
-        if shard is not None and left:
-            missing = sorted(set(left) - set(rows.names_in(own, bank)))
-            for names, matrix in rows.vectors_of(shard, bank, missing):
-                rows.put(own, bank, names, matrix)
-            rows.take(shard, bank, left)
-        if bank in catalogue.banks(Kind.SWEEPING):
-            catalogue.mark(own, self._layout.describe(Kind.OWN, catalogue.dimension, bank))

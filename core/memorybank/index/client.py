@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import logging
+import os
+import weakref
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -65,7 +68,9 @@ def connect_folder(folder: Path) -> ClientAPI:
         from chromadb.config import Settings
 
         settings = Settings(anonymized_telemetry=False, allow_reset=False)
-        return chromadb.PersistentClient(path=str(folder), settings=settings)
+        client = chromadb.PersistentClient(path=str(folder), settings=settings)
+        _abandon_in_forks(client)
+        return client
 
 
 def connect_server(server: Server) -> ClientAPI:
@@ -94,6 +99,23 @@ def connect_server(server: Server) -> ClientAPI:
         if session is not None:
             session.timeout = httpx.Timeout(server.timeout)
         return client
+
+
+def _abandon_in_forks(client: ClientAPI) -> None:
+    """See to it that a child of this process never takes the client down.
+
+    Chroma's Rust part waits for threads that a forked child has not: without this a child that exits in the
+    ordinary way (as the workers of pre-forking servers do) hangs, even if it never touched the client.
+    """
+    server = weakref.ref(held) if (held := getattr(client, "_server", None)) is not None else None
+
+    def keep() -> None:
+        bindings = getattr(server() if server is not None else None, "bindings", None)
+        if bindings is not None:
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(bindings))  # one reference that nobody gives back
+
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=keep)
 
 
 def disconnect(client: ClientAPI) -> None:

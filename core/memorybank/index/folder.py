@@ -92,7 +92,7 @@ class Folder:
         self._layout = layout
         return layout
 
-    def connect(self, probe_timeout: float) -> ClientAPI:
+    def connect(self, probe_timeout: float = 60.0) -> ClientAPI:
         """A client on the folder, probed first unless it was closed cleanly and is as it was left."""
         written = self._read()
         marker = self.path / MARKER_NAME

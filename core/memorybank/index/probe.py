@@ -25,10 +25,8 @@ def probe(folder: Path, timeout: float) -> None:
 
     Raises IndexUnavailableError, ``damaged``, if that process crashed, hung or met an error.
     """
-    import memorybank
-
     # the child has to find the same package, also where it is imported from a checkout
-    root = str(Path(memorybank.__file__).resolve().parent.parent)
+    root = str(Path(__file__).resolve().parents[2])
     program = (
         f"import sys; sys.path.insert(0, {root!r}); import memorybank.index.probe as p; p.main(sys.argv[1])"
     )
