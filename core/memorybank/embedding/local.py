@@ -10,7 +10,6 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
-from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
@@ -181,6 +180,5 @@ def _verify(path: Path) -> None:
 @cache
 def _centre() -> NDArray[np.float32]:
     """The constant mean vector, made by ``python -m memorybank.embedding.centre``."""
-    with resources.files("memorybank.embedding").joinpath("centre.npy").open("rb") as file:
-        vector: NDArray[np.float32] = np.load(file, allow_pickle=False)
+    vector: NDArray[np.float32] = np.load(Path(__file__).with_name("centre.npy"), allow_pickle=False)
     return vector
