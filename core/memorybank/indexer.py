@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from operator import attrgetter
+from typing import Protocol
 
 from memorybank.embedding import embed_documents
 from memorybank.embedding.protocol import Embedder
@@ -19,12 +20,16 @@ from memorybank.index.protocol import Hits, VectorIndex, Vectors
 from memorybank.records import banks, memories, outbox
 from memorybank.records.database import Database
 from memorybank.records.outbox import Unindexed
-from memorybank.records.schema import Pending
 from memorybank.records.types import unpack_vectors
 
 logger = logging.getLogger("memorybank.index")
 
-OpenIndex = Callable[[], VectorIndex]
+
+class OpenIndex(Protocol):
+    """Opens the index, or with ``reset`` makes it anew. Raises IndexUnavailableError."""
+
+    def __call__(self, *, reset: bool = False) -> VectorIndex: ...
+
 
 BATCH = 200  # rows a write: Chroma holds the GIL while it writes
 EMBED_BATCH = 64
@@ -60,6 +65,16 @@ class Indexer:
         self._wake = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
+
+    @property
+    def wanted(self) -> bool:
+        """Whether this store uses a vector index at all."""
+        return self._open is not None
+
+    @property
+    def usable(self) -> bool:
+        """Whether a search may be put to the index: it is wanted and has not failed."""
+        return self._open is not None and self._unavailable is None and not self._closed
 
     @property
     def reason(self) -> IndexUnavailableError | None:
@@ -143,6 +158,43 @@ class Indexer:
                 raise
             return done
 
+    def drop_erased(self) -> int:
+        """Drop the vectors of erased banks; returns how many. Raises IndexUnavailableError."""
+        with self._guard:
+            if self._open is None or self._database.read_only:
+                return 0
+            with self._database.read() as connection:
+                uids = outbox.dropped(connection)
+            index = self.index()
+            done = sum(index.drop(uid) for uid in uids)
+            with self._database.write() as connection:
+                outbox.clear_drops(connection, uids)
+            return done
+
+    def rebuild(self) -> int:
+        """Make the index anew from the vectors in the records, without embedding; returns rows written.
+
+        Raises IndexUnavailableError, ``locked`` when another process holds the index.
+        """
+        with self._guard:
+            if self._open is None:
+                return 0
+            index, self._index = self._index, None
+            if index is not None:
+                _close_quietly(index)
+            self._unavailable = None
+            try:
+                self._index = self._open(reset=True)
+            except IndexUnavailableError as error:
+                self.fail(error)
+                raise
+            return self.flush()
+
+    def replace_embedder(self, embedder: Embedder) -> None:
+        """Embed with another model from now on."""
+        with self._guard:
+            self._embedder = embedder
+
     def embed_missing(self, bank: int | None = None) -> int:
         """Embed memories that were stored while the embedder failed; returns how many."""
         if self._embedder is None or self._database.read_only:
@@ -206,19 +258,14 @@ class Indexer:
             rows = list(group)
             if (rows[0].key & 0xFFFFFFFF) > self._large:
                 index.promote(uid)
-            index.upsert(uid, [row.id for row in rows], unpack_vectors([row.vector for row in rows], dimension))
+            index.upsert(
+                uid, [row.id for row in rows], unpack_vectors([row.vector for row in rows], dimension)
+            )
         with self._database.write() as connection:
             outbox.mark_indexed(connection, batch)
 
     def _drop(self, index: VectorIndex) -> int:
-        done = 0
-        with self._database.read() as connection:
-            uids = outbox.dropped(connection)
-        for uid in uids:
-            done += index.drop(uid)
-        if uids:
-            with self._database.write() as connection:
-                outbox.clear_drops(connection, uids)
+        done = self.drop_erased()
         while True:
             with self._database.read() as connection:
                 dead = outbox.buried(connection, BATCH)
@@ -254,6 +301,3 @@ def _close_quietly(index: VectorIndex) -> None:
         index.close()
     except MemoryBankError as error:
         logger.info("closing the index: %s", error)
-
-
-__all__ = ["Indexer", "OpenIndex", "Pending"]

@@ -51,7 +51,9 @@ def check_name(value: object, what: str) -> str:
 
 def _visible(text: str) -> bool:
     # Zero-width and control characters alone are as blank as spaces.
-    return any(c.isprintable() and not c.isspace() for c in text) or any(0xD800 <= ord(c) < 0xE000 for c in text)
+    return any(c.isprintable() and not c.isspace() for c in text) or any(
+        0xD800 <= ord(c) < 0xE000 for c in text
+    )
 
 
 def check_levels(levels: Iterable[Level | str] | None) -> tuple[Level, ...] | None:
@@ -109,7 +111,11 @@ def to_messages(items: object, *, at: datetime, zone: ZoneInfo, redact: Redact |
 
 def _message(item: object, where: str, at: datetime, zone: ZoneInfo, redact: Redact | None) -> Message:
     if isinstance(item, Mapping):
-        missing = [key for key in ("role", "content") if key not in item and not (key == "content" and "text" in item)]
+        missing = [
+            key
+            for key in ("role", "content")
+            if key not in item and not (key == "content" and "text" in item)
+        ]
         if missing:
             raise InvalidInputError(f"{where} has no {missing[0]!r}; expected 'role' and 'content'")
         content = item["content"] if "content" in item else item["text"]
@@ -128,7 +134,9 @@ def _message(item: object, where: str, at: datetime, zone: ZoneInfo, redact: Red
 
 def _checked(m: Message, where: str, at: datetime, zone: ZoneInfo, redact: Redact | None) -> Message:
     if not isinstance(m.role, str) or m.role.strip().lower() not in _ROLES:
-        raise InvalidInputError(f"{where}: role {m.role!r} is not known; allowed are {', '.join(sorted(_ROLES))}")
+        raise InvalidInputError(
+            f"{where}: role {m.role!r} is not known; allowed are {', '.join(sorted(_ROLES))}"
+        )
     if not isinstance(m.text, str):
         raise InvalidInputError(f"{where}: the text must be a string, not {type(m.text).__name__}")
     for value, what in ((m.name, "name"), (m.payload, "payload")):

@@ -213,3 +213,47 @@ class Explanation:
     outcome: str
     parts: Mapping[str, float] = field(default_factory=dict)
     archives_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """What a bank holds. ``unembedded`` wait for a vector, ``unindexed`` for the vector index."""
+
+    messages: int = 0
+    sessions: int = 0
+    memories: Mapping[str, int] = field(default_factory=dict)
+    archived: int = 0
+    pinned: int = 0
+    stale: int = 0
+    unembedded: int = 0
+    unindexed: int = 0
+    links: int = 0
+    first: datetime | None = None
+    last: datetime | None = None
+
+    @property
+    def total(self) -> int:
+        """Memories of every level."""
+        return sum(self.memories.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check of ``doctor``: what was looked at, whether it is in order, and what was found or done."""
+
+    check: str
+    ok: bool
+    detail: str
+    repaired: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Outcome of ``doctor``."""
+
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything is in order, or was put in order."""
+        return all(finding.ok or finding.repaired for finding in self.findings)

@@ -102,6 +102,11 @@ class Resident:
         with self._lock:
             return [self._id_row.get(id_) for id_ in ids]
 
+    def rows_of_keys(self, keys: Iterable[int]) -> list[int | None]:
+        """Rows of memory keys; None for keys that the bank does not hold."""
+        with self._lock:
+            return [self._row_of.get(key) for key in keys]
+
     def _apply(self, connection: Connection, bank: BankRow, rows: Sequence[Any], *, whole: bool) -> None:
         fresh = [r for r in rows if whole or r.key not in self._row_of or r.revised > self.rev]
         if whole:
@@ -113,7 +118,9 @@ class Resident:
         if fresh:
             self._append(fresh, found)
             if self._vectors is not None:
-                self._vectors.extend(self._matrix(columns.some_vectors(connection, [r.key for r in fresh]), fresh))
+                self._vectors.extend(
+                    self._matrix(columns.some_vectors(connection, [r.key for r in fresh]), fresh)
+                )
         changed = links.since(connection, bank.key, self.rev)
         self._links.update({(a, b): weight for a, b, weight in changed})
         if whole or any(r.level != Level.TURN.value for r in fresh):

@@ -24,10 +24,12 @@ logger = logging.getLogger("memorybank.store")
 
 @dataclass(frozen=True)
 class Runtime:
-    """The parts of an open store. ``embedder`` is None where recall is lexical only."""
+    """The parts of an open store. ``embedder`` is None where recall is lexical only; ``expects_vectors`` says
+    whether the store's memories have vectors all the same."""
 
     database: Database
     embedder: Embedder | None
+    expects_vectors: bool
     llm: LLM | None
     clock: Clock
     redact: Redact | None

@@ -16,8 +16,8 @@ import numpy as np
 from memorybank.context import strip_context
 from memorybank.models import Message
 from memorybank.records.memories import Features
+from memorybank.retrieval.indexing import index_terms
 from memorybank.text.dates import find_dates
-from memorybank.text.terms import hash_terms, terms
 
 SPOKEN = frozenset({"user", "assistant"})
 """Roles whose messages are remembered; the others stay in the transcript only."""
@@ -114,7 +114,7 @@ def _answers(message: Message, turn: Draft) -> bool:
 
 def features(text: str, at: datetime, zone: ZoneInfo) -> Features:
     """What recall reads of a memory's text: terms, and the days that the words point at, seen from ``at``."""
-    hashes, counts = hash_terms(terms(text))
+    hashes, counts = index_terms(text)
     local = at.astimezone(zone)
     spans = {
         (span.first.toordinal(), span.last.toordinal())

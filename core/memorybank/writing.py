@@ -72,7 +72,7 @@ class Vectors:
 
     def pending(self, text: str) -> int:
         """What is still to be done for a memory of this text."""
-        if self._runtime.embedder is None:
+        if not self._runtime.expects_vectors:
             return Pending.NONE
         return Pending.INDEX if text in self._known else Pending.EMBED
 
@@ -141,7 +141,14 @@ def _open(connection: Connection, session: int, tail: Row, owner: str, name: str
     if not starters or next(iter(starters.values())).role != "user":
         return None
     return Open(
-        tail.key, tail.revised, memory.id, memory.text, memory.sources, memory.began, memory.ended, memory.speaker
+        tail.key,
+        tail.revised,
+        memory.id,
+        memory.text,
+        memory.sources,
+        memory.began,
+        memory.ended,
+        memory.speaker,
     )
 
 
@@ -189,9 +196,7 @@ def _commit(
     _put(connection, runtime, drafts, key + len(fresh), bumped, row, zone, vectors, now)
 
 
-def _holds(
-    connection: Connection, row: banks.SessionRow, basis: Basis, owner: str, session: str
-) -> bool:
+def _holds(connection: Connection, row: banks.SessionRow, basis: Basis, owner: str, session: str) -> bool:
     if row.length != basis.length:
         return False
     tail = memories.tail(connection, row.key, owner, session) if row.length else None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -48,6 +49,9 @@ _COLUMNS = (
 _BY_OWNER = sa.select(*_COLUMNS).where(banks.c.owner == bindparam("p_owner"))
 _SESSION = sa.select(sessions.c.key, sessions.c.name, sessions.c.length).where(
     sessions.c.bank == bindparam("p_bank"), sessions.c.name == bindparam("p_name")
+)
+_NAMES = sa.select(sessions.c.key, sessions.c.name).where(
+    sessions.c.key.in_(bindparam("p_keys", expanding=True))
 )
 _BUMP = (
     sa.update(banks)
@@ -160,3 +164,11 @@ def session_map(connection: Connection, bank: int) -> dict[int, str]:
     """Session keys and names of a bank."""
     query = sa.select(sessions.c.key, sessions.c.name).where(sessions.c.bank == bank)
     return {key: name for key, name in connection.execute(query)}
+
+
+def session_names_of(connection: Connection, keys: Sequence[int]) -> dict[int, str]:
+    """Names of some sessions by key."""
+    wanted = sorted(set(keys))
+    if not wanted:
+        return {}
+    return {key: name for key, name in connection.execute(_NAMES, {"p_keys": wanted})}

@@ -71,7 +71,29 @@ class Database:
         except SQLAlchemyError as error:
             raise StoreError(f"{self.where}: {type(error).__name__}: {_bare(error)}") from error
 
+    def scrub(self) -> None:
+        """After a deletion: have no copy of it left in the write-ahead log (SQLite; nothing elsewhere).
+
+        The pages themselves are overwritten by ``secure_delete``. Readers of an older state, here or in another
+        process, can hold the log back: then it is emptied by the next call.
+        """
+        if self.is_sqlite and not self.read_only:
+            with self._translated(), self._writer:
+                raw = self.engine.raw_connection()  # a checkpoint cannot run inside a transaction
+                try:
+                    raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                finally:
+                    raw.close()
+
+    def integrity(self, connection: Connection) -> tuple[bool, str]:
+        """Whether the database finds itself in order, and its words."""
+        if not self.is_sqlite:
+            return True, f"{self.where} answers"
+        found = [row[0] for row in connection.exec_driver_sql("PRAGMA integrity_check(5)")]
+        return found == ["ok"], "the records are in order" if found == ["ok"] else "; ".join(found)
+
     def close(self) -> None:
+        """Let go of the file or the server."""
         self.engine.dispose()
 
 

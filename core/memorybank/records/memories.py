@@ -224,6 +224,16 @@ def tail(connection: Connection, session: int, owner: str, session_name: str) ->
     return None if row is None else row_of(row, owner, {session: session_name})
 
 
+def of_session(
+    connection: Connection, session: int, owner: str, session_name: str, *, level: Level | None = None
+) -> list[Row]:
+    """Rows of a session (its turns and its digest), optionally of one level, by key."""
+    query = sa.select(memories).where(memories.c.session == session).order_by(memories.c.key)
+    if level is not None:
+        query = query.where(memories.c.level == level.value)
+    return [row_of(row, owner, {session: session_name}) for row in connection.execute(query)]
+
+
 def of_bank(
     connection: Connection,
     bank: int,

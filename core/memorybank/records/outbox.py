@@ -99,6 +99,13 @@ def unembedded(connection: Connection, limit: int, bank: int | None = None) -> l
     return [Unembedded(*row) for row in connection.execute(query)]
 
 
+def mark_unembedded(connection: Connection) -> int:
+    """Have every memory that has words but no vector embedded; returns how many."""
+    has_vector = sa.exists().where(vectors.c.key == memories.c.key)
+    query = sa.update(memories).where(memories.c.text != "", ~has_vector).values(pending=Pending.EMBED)
+    return connection.execute(query).rowcount
+
+
 def bury(connection: Connection, bank: int, rows: Sequence[tuple[int, str]], rev: int) -> None:
     """Leave a tombstone for each deleted (key, id): no content, only what the index and caches must drop."""
     if rows:

@@ -69,4 +69,3 @@ def mark_stale(connection: Connection, keys: Sequence[int], rev: int) -> None:
     """Say that these memories' sources have changed since they were written."""
     for part in chunks(keys):
         connection.execute(sa.update(memories).where(memories.c.key.in_(part)).values(stale=True, rev=rev))
-

@@ -137,6 +137,15 @@ vectors = Table(
     Column("vector", LargeBinary, nullable=False),
 )
 
+# Vectors of a new embedder, gathered beside the old ones until all are there (``reindex``).
+staging = Table(
+    "staging",
+    metadata,
+    Column("key", Key, primary_key=True, autoincrement=False),
+    Column("revised", Key, nullable=False),
+    Column("vector", LargeBinary, nullable=False),
+)
+
 # A forward index: the hashed terms of a memory's own words, their counts, and the days the words point at.
 postings = Table(
     "postings",
@@ -195,8 +204,8 @@ tombstones = Table(
 # Erased banks whose vectors the index must still drop. The uid is random and says nothing of the owner.
 drops = Table("drops", metadata, Column("uid", String(32), primary_key=True))
 
-# Reinforcement is credited once per user turn: the position in the session at which a memory was credited last,
-# and the session's working memory: how active the memory was then.
+# Reinforcement is credited once per user turn: the position in the session at which a memory was credited
+# last, and the session's working memory: how active the memory was then.
 credits = Table(
     "credits",
     metadata,

@@ -1,0 +1,65 @@
+# make demo and make test set everything up themselves; they need Python >= 3.11 and make, nothing else.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+NEWCOMER := $(VENV)/.ready
+DEVELOPER := $(VENV)/.ready-dev
+
+.PHONY: demo test check lint types notebooks eval bench build clean help
+
+help:
+	@echo "make demo       ten days of talk, in English and Chinese: remembering, recalling, forgetting"
+	@echo "make test       every test"
+	@echo "make check      ruff, mypy --strict and every test"
+	@echo "make notebooks  run the cookbook"
+	@echo "make eval       retrieval quality on the development dialogues (../shared/data)"
+	@echo "make bench      cost of a chat turn, ratios against a floor in the same run"
+	@echo "make build      wheel and sdist"
+
+$(NEWCOMER): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("Python >= 3.11 is needed; this is " + sys.version.split()[0] + ". Set PYTHON=python3.12, say.") if sys.version_info < (3, 11) else None'
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade "pip>=25.1"
+	$(BIN)/python -m pip install --quiet --editable '.[local,plot]'
+	touch $@
+
+$(DEVELOPER): $(NEWCOMER)
+	$(BIN)/python -m pip install --quiet --editable '.[local,plot,langchain,llamaindex,rerank]' --group dev
+	touch $@
+
+demo: $(NEWCOMER)
+	$(BIN)/memorybank demo
+
+test: $(DEVELOPER)
+	$(BIN)/python -m pytest -n 2 --dist loadfile $(ARGS)
+
+lint: $(DEVELOPER)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(DEVELOPER)
+	$(BIN)/mypy
+
+check: lint types test
+
+notebooks: $(DEVELOPER)
+	$(BIN)/python -m pip install --quiet --group notebooks
+	$(BIN)/python -m pytest -q tests/docs/test_notebooks.py
+
+DATA ?= ../shared/data
+eval: $(DEVELOPER)
+	$(BIN)/memorybank eval locomo $(DATA)/locomo_dev.json
+	$(BIN)/memorybank eval memorybank $(DATA)/memorybank_en_dev.json --questions $(DATA)/memorybank_en_dev_questions.jsonl
+	$(BIN)/memorybank eval memorybank $(DATA)/memorybank_cn_dev.json --questions $(DATA)/memorybank_cn_dev_questions.jsonl
+
+bench: $(DEVELOPER)
+	$(BIN)/python -m benchmarks $(ARGS)
+
+build: $(DEVELOPER)
+	$(BIN)/python -m pip install --quiet build twine
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/python -m twine check --strict dist/*
+
+clean:
+	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,0 +1,196 @@
+"""Opening a store: folder, records, embedder, index."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+from memorybank.clock import Clock
+from memorybank.embedding import MISSING_LOCAL, as_embedder, default_embedder
+from memorybank.embedding.protocol import Embedder
+from memorybank.errors import EmbedderMismatchError, InvalidInputError, StoreError
+from memorybank.index.protocol import VectorIndex
+from memorybank.indexer import Indexer, OpenIndex
+from memorybank.intake import Redact
+from memorybank.records import outbox
+from memorybank.records.database import Database, Synchronous, open_sqlite, open_url
+from memorybank.records.migrations import prepare, read_meta, write_meta
+from memorybank.resident import Residents
+from memorybank.retrieval.settings import RetrievalSettings
+from memorybank.runtime import LLM, Runtime, Search
+from memorybank.tokens import TokenCounter, default_counter
+
+if TYPE_CHECKING:
+    from memorybank.index.client import Server
+
+logger = logging.getLogger("memorybank.store")
+
+RECORDS_NAME = "memorybank.db"
+CHROMA_NAME = "chroma"
+MEMORY_LIMIT = 512 * 1024 * 1024
+EXACT_LIMIT = 50_000  # memories of one bank, above which HNSW pays (measured: FACTS 1)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What ``MemoryStore.open`` was asked for."""
+
+    path: Path | None
+    database: str | None
+    chroma: str | Path | Server | Literal[False] | None
+    embedder: Embedder | Literal["default"] | None
+    llm: LLM | None
+    clock: Clock
+    redact: Redact | None
+    tokenizer: Callable[[str], int] | Callable[[str], Sequence[object]] | None
+    search: Search
+    read_only: bool
+    synchronous: Synchronous
+    retrieval: RetrievalSettings
+    memory_limit: int
+    exact_limit: int
+
+    @property
+    def where(self) -> str:
+        """The store's place, without secrets."""
+        return str(self.path) if self.path is not None else "the database"
+
+
+def open_runtime(options: Options) -> Runtime:
+    """The parts of a store. Raises StoreError and its kinds, InvalidInputError."""
+    _check(options)
+    embedder = _embedder(options.embedder)
+    database = _open_records(options)
+    try:
+        prepare(database)
+        expects = _agree(database, embedder, given=options.embedder != "default")
+        if expects and embedder is None:
+            logger.warning("%s was embedded with another model; recall is by words only", database.where)
+        indexer = Indexer(database, embedder, _index_opener(options, database), large=options.exact_limit)
+    except BaseException:
+        database.close()
+        raise
+    return Runtime(
+        database=database,
+        embedder=embedder,
+        expects_vectors=expects,
+        llm=options.llm,
+        clock=options.clock,
+        redact=options.redact,
+        counter=_counter(options.tokenizer),
+        residents=Residents(options.memory_limit),
+        indexer=indexer,
+        retrieval=options.retrieval,
+        search=options.search,
+        exact_limit=options.exact_limit,
+    )
+
+
+def _check(options: Options) -> None:
+    if (options.path is None) == (options.database is None):
+        raise InvalidInputError("give either a folder (path) or database=, not both and not neither")
+    if options.search not in get_args(Search):
+        raise InvalidInputError(f"search={options.search!r}; allowed are {', '.join(get_args(Search))}")
+    for value, name in ((options.llm, "llm"), (options.clock, "clock"), (options.redact, "redact")):
+        if value is not None and not callable(value):
+            raise InvalidInputError(f"{name} must be callable, not {type(value).__name__}")
+
+
+def _open_records(options: Options) -> Database:
+    if options.database is not None:
+        return open_url(options.database, read_only=options.read_only)
+    folder = options.path or Path()
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder} is a file; give the folder of a store, or one to make")
+    if not options.read_only:
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from error
+    return open_sqlite(folder / RECORDS_NAME, read_only=options.read_only, synchronous=options.synchronous)
+
+
+def _embedder(given: Embedder | Literal["default"] | None) -> Embedder | None:
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        return as_embedder(given)
+    if given != "default":
+        raise InvalidInputError(f"embedder={given!r}; give an embedder, 'default' or None")
+    found = default_embedder()
+    if found is None:
+        logger.warning("%s", MISSING_LOCAL)
+    return found
+
+
+def _agree(database: Database, embedder: Embedder | None, *, given: bool) -> bool:
+    """Whether the store's memories have vectors; refuses an embedder other than theirs."""
+    with database.read() as connection:
+        name = read_meta(connection, "embedder_name")
+        dimension = read_meta(connection, "embedder_dimension")
+    if name is None:
+        if embedder is not None and not database.read_only:
+            with database.write() as connection:
+                write_meta(connection, "embedder_name", embedder.name)
+                write_meta(connection, "embedder_dimension", str(embedder.dimension))
+                outbox.mark_unembedded(connection)
+        return embedder is not None
+    if embedder is None:
+        return True
+    if (embedder.name, str(embedder.dimension)) != (name, dimension):
+        which = "given" if given else "the default"
+        raise EmbedderMismatchError(
+            f"{database.where} was embedded with {name!r} ({dimension} dimensions); {which} is "
+            f"{embedder.name!r} ({embedder.dimension}). Open it with embedder=that one, or embed it anew: "
+            "MemoryStore.open(…, embedder=None).reindex(embedder), on the command line 'memorybank reindex'"
+        )
+    return True
+
+
+def _index_opener(options: Options, database: Database) -> OpenIndex | None:
+    where = options.chroma
+    if where is False or options.read_only:
+        return None
+    if where is None:
+        if options.path is None:
+            return None
+        where = options.path / CHROMA_NAME
+    if isinstance(where, str) and not where.startswith(("http://", "https://")):
+        where = Path(where)
+    return partial(_open_index, database, where)
+
+
+def _open_index(database: Database, where: str | Path | Server, *, reset: bool = False) -> VectorIndex:
+    from memorybank.index.chroma import ChromaIndex
+
+    fresh = reset or (isinstance(where, Path) and not (where / "chroma.sqlite3").exists())
+    index = ChromaIndex.open(where, reset=reset)
+    if fresh:
+        # The folder was deleted, or made anew: whatever was written to it before has to be written again.
+        with database.write() as connection:
+            outbox.mark_all(connection)
+    return index
+
+
+def _counter(tokenizer: object) -> TokenCounter:
+    if tokenizer is None:
+        return default_counter()
+    if not callable(tokenizer):
+        raise InvalidInputError(f"tokenizer must be callable, not {type(tokenizer).__name__}")
+    call = tokenizer
+
+    def count(text: str) -> int:
+        found = call(text)
+        return found if isinstance(found, int) else len(found)
+
+    return count
+
+
+def folder_is_private(folder: Path) -> bool:
+    """Whether nobody but its owner may enter the folder (always true where the system has no such modes)."""
+    return os.name != "posix" or (folder.stat().st_mode & 0o077) == 0

@@ -1,0 +1,273 @@
+"""Recalling: from a question to the memories that fit it. The order of steps; the ranking itself is pure."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Literal
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import Connection
+
+from memorybank import reporting
+from memorybank.context import ContextParts, Language, render_context
+from memorybank.dense import IndexSearch
+from memorybank.embedding import embed_query
+from memorybank.errors import EmbeddingError
+from memorybank.forgetting import ForgettingCurve, ForgettingPolicy
+from memorybank.hierarchy.attribution import attribute
+from memorybank.models import Context, Level, Memory, Recalled
+from memorybank.records import banks, memories, transcript
+from memorybank.records.banks import BankRow
+from memorybank.reinforcing import activations
+from memorybank.resident import Resident, Snapshot
+from memorybank.retrieval.corpus import Corpus
+from memorybank.retrieval.pipeline import Ranking, rank
+from memorybank.retrieval.query import make_query
+from memorybank.runtime import Runtime
+from memorybank.text.language import detect
+
+logger = logging.getLogger("memorybank.recalling")
+
+RECALLED_LEVELS = (Level.TURN, Level.NOTE, Level.DAY_EVENTS)
+"""Levels recalled when none are asked for: portraits and globals are always in the context, not recalled."""
+
+_LEVELS = list(Level)
+
+
+@dataclass(frozen=True)
+class Request:
+    """A checked question: see ``MemoryBank.recall`` for what each part means."""
+
+    query: str
+    k: int
+    levels: tuple[Level, ...] | None
+    since: datetime | None
+    until: datetime | None
+    session: str | None
+    asking: str | None
+    now: datetime
+    min_score: float | Literal["auto"] | None
+    include_archived: bool
+    zone: ZoneInfo
+    curve: ForgettingCurve
+    policy: ForgettingPolicy
+
+
+@dataclass(frozen=True)
+class _View:
+    """What one recall reads: the bank as of one revision, and what the session that asks has active."""
+
+    bank: BankRow
+    snapshot: Snapshot
+    session: int | None
+    current: int | None
+    active: NDArray[np.float32] | None
+
+
+def recall(runtime: Runtime, owner: str, request: Request) -> list[Recalled]:
+    """The memories that fit, best first. Reads only."""
+    if not request.query.strip():
+        return []
+    vector = _vector(runtime, request.query)
+    with runtime.database.read() as connection:
+        bank = banks.find(connection, owner)
+        if bank is None:
+            return []
+        resident = runtime.residents.of(bank, request.zone, runtime.dimension)
+        view = _view(connection, runtime, bank, resident, owner, request, vector is not None)
+        retention = _retention(view.snapshot.corpus, request)
+        ranking = _rank(connection, runtime, resident, view, request, vector, retention)
+        found = _recalled(connection, owner, view, ranking, retention[ranking.rows])
+    runtime.residents.trim()
+    return found
+
+
+def _vector(runtime: Runtime, query: str) -> NDArray[np.float32] | None:
+    if runtime.embedder is None:
+        return None
+    try:
+        return embed_query(runtime.embedder, query)
+    except EmbeddingError as error:
+        logger.warning("%s; this recall is by words only", error)
+        return None
+
+
+def _view(
+    connection: Connection,
+    runtime: Runtime,
+    bank: BankRow,
+    resident: Resident,
+    owner: str,
+    request: Request,
+    dense: bool,
+) -> _View:
+    snapshot = resident.snapshot(connection, bank, vectors=False)
+    if dense and not _through_index(runtime, len(snapshot.corpus)):
+        snapshot = resident.snapshot(connection, bank, vectors=True)
+    session = current = active = None
+    if request.session is not None:
+        found = banks.find_session(connection, bank.key, request.session)
+        session = -2 if found is None else snapshot.sessions.get(found.key, -2)
+    if request.asking is not None:
+        asking = banks.find_session(connection, bank.key, request.asking)
+        if asking is not None:
+            current = _in_progress(connection, asking, owner)
+            active = _active(connection, asking.key, snapshot)
+    return _View(bank, snapshot, session, current, active)
+
+
+def _through_index(runtime: Runtime, rows: int) -> bool:
+    """The planner: every vector compared in memory (exact, and faster while there are few), or the index."""
+    if runtime.search == "exact" or not runtime.indexer.usable:
+        return False
+    return runtime.search == "chroma" or rows > runtime.exact_limit
+
+
+def _in_progress(connection: Connection, session: banks.SessionRow, owner: str) -> int | None:
+    """Key of the session's turn that has no reply yet: a question is not an answer to itself."""
+    tail = memories.tail(connection, session.key, owner, session.name)
+    if tail is None or len(tail.memory.sources) != 1:
+        return None
+    return tail.key if tail.position == transcript.last_user_position(connection, session.key) else None
+
+
+def _active(connection: Connection, session: int, snapshot: Snapshot) -> NDArray[np.float32] | None:
+    found = activations(connection, session)
+    if not found:
+        return None
+    keys = np.fromiter(found, np.int64, len(found))
+    values = np.fromiter(found.values(), np.float32, len(found))
+    order = np.argsort(keys)
+    keys, values = keys[order], values[order]
+    at = np.minimum(np.searchsorted(keys, snapshot.keys), len(keys) - 1)
+    active: NDArray[np.float32] = np.where(keys[at] == snapshot.keys, values[at], np.float32(0))
+    return active
+
+
+def _rank(
+    connection: Connection,
+    runtime: Runtime,
+    resident: Resident,
+    view: _View,
+    request: Request,
+    vector: NDArray[np.float32] | None,
+    retention: NDArray[np.float64],
+) -> Ranking:
+    corpus = view.snapshot.corpus
+    dense = None
+    if vector is not None and corpus.vectors is None:
+        dense = IndexSearch(connection, runtime, resident, view.bank, view.snapshot, vector)
+    return rank(
+        make_query(request.query, vector, request.now.astimezone(request.zone), speakers=corpus.speakers),
+        corpus,
+        runtime.retrieval,
+        k=request.k,
+        allowed=_allowed(view, request),
+        retention=retention,
+        rank_weight=request.policy.rank_weight,
+        activation=view.active,
+        dense=dense,
+        min_score=request.min_score,
+        embedder="" if runtime.embedder is None else runtime.embedder.name,
+    )
+
+
+def _allowed(view: _View, request: Request) -> NDArray[np.bool_]:
+    corpus = view.snapshot.corpus
+    allowed = corpus.alive.copy()
+    if not request.include_archived:
+        allowed &= ~corpus.archived
+    codes = [_LEVELS.index(level) for level in request.levels or RECALLED_LEVELS]
+    allowed &= np.isin(corpus.level, codes)
+    if request.since is not None:
+        allowed &= corpus.ended >= request.since.timestamp()
+    if request.until is not None:
+        allowed &= corpus.began <= request.until.timestamp()
+    if view.session is not None:
+        allowed &= corpus.session == view.session
+    if view.current is not None:
+        allowed &= view.snapshot.keys != view.current
+    return allowed
+
+
+def _retention(corpus: Corpus, request: Request) -> NDArray[np.float64]:
+    since = np.fmax(corpus.ended, corpus.last_recalled)
+    return request.curve.retentions(corpus.strength, np.maximum(request.now.timestamp() - since, 0.0))
+
+
+def _recalled(
+    connection: Connection, owner: str, view: _View, ranking: Ranking, retention: NDArray[np.float64]
+) -> list[Recalled]:
+    keys = [int(key) for key in view.snapshot.keys[ranking.rows]]
+    rows = memories.by_keys(connection, keys, owner, {})
+    names = banks.session_names_of(connection, [r.session for r in rows.values() if r.session is not None])
+    found = []
+    for i, key in enumerate(keys):
+        row = rows.get(key)
+        if row is None:
+            continue
+        memory = row.memory if row.session is None else _in_session(row.memory, names.get(row.session))
+        parts = {name: float(values[i]) for name, values in ranking.parts.items()}
+        found.append(
+            Recalled(
+                memory,
+                float(ranking.scores[i]),
+                float(ranking.similarities[i]),
+                float(retention[i]),
+                parts,
+            )
+        )
+    return found
+
+
+def _in_session(memory: Memory, name: str | None) -> Memory:
+    return replace(memory, session=name)
+
+
+def used(runtime: Runtime, recalled: Sequence[Recalled], answer: str | None) -> list[Memory]:
+    """The recalled memories that an answer draws on; all of them when no answer is given."""
+    if answer is None:
+        return [one.memory for one in recalled]
+    found = attribute([one.memory.text for one in recalled], answer)
+    return [one.memory for one, drawn in zip(recalled, found, strict=True) if drawn]
+
+
+def context(
+    runtime: Runtime,
+    owner: str,
+    request: Request,
+    *,
+    max_tokens: int,
+    window: int | None,
+    language: str | None,
+) -> Context:
+    """The block for a prompt. Reads only."""
+    recalled = recall(runtime, owner, request)
+    talk = reporting.window(runtime, owner, request.asking, window) if request.asking is not None else None
+    shown = {message.id for message in talk.messages} if talk is not None and window is not None else set()
+    parts = ContextParts(
+        portrait=reporting.derived(runtime, owner, Level.PORTRAIT, None, request.zone),
+        events=reporting.derived(runtime, owner, Level.EVENTS, None, request.zone),
+        recalled=[
+            one for one in recalled if not (one.memory.sources and shown.issuperset(one.memory.sources))
+        ],
+        digest=None if talk is None else talk.digest,
+        window=talk.messages if talk is not None and window is not None else (),
+    )
+    return render_context(
+        parts,
+        max_tokens=max_tokens,
+        counter=runtime.counter,
+        zone=request.zone,
+        now=request.now,
+        language=_language(language, request.query),
+    )
+
+
+def _language(chosen: str | None, text: str) -> Language:
+    return "zh" if (chosen or detect(text)) == "zh" else "en"

@@ -1,0 +1,87 @@
+"""Counting what is stored."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from memorybank.clock import from_micros
+from memorybank.models import Stats, Status
+from memorybank.records import transcript
+from memorybank.records.schema import (
+    Pending,
+    banks,
+    first_key,
+    last_key,
+    links,
+    memories,
+    postings,
+    sessions,
+    vectors,
+)
+
+
+def stats(connection: Connection, bank: int) -> Stats:
+    """Counts of one bank."""
+    own = memories.c.key.between(first_key(bank), last_key(bank))
+    by_level = sa.select(memories.c.level, sa.func.count()).where(own).group_by(memories.c.level)
+
+    def count(condition: sa.ColumnElement[bool]) -> int:
+        query = sa.select(sa.func.count()).select_from(memories).where(own, condition)
+        return int(connection.execute(query).scalar_one())
+
+    first, last = connection.execute(
+        sa.select(sa.func.min(memories.c.began), sa.func.max(memories.c.ended)).where(own)
+    ).one()
+    return Stats(
+        messages=transcript.count(connection, bank),
+        sessions=_count(connection, sessions, sessions.c.bank == bank),
+        memories={level: n for level, n in connection.execute(by_level)},
+        archived=count(memories.c.status == Status.ARCHIVED.value),
+        pinned=count(memories.c.pinned),
+        stale=count(memories.c.stale),
+        unembedded=count(memories.c.pending == Pending.EMBED),
+        unindexed=count(memories.c.pending == Pending.INDEX),
+        links=_count(connection, links, links.c.bank == bank),
+        first=None if first is None else from_micros(first),
+        last=None if last is None else from_micros(last),
+    )
+
+
+def _count(connection: Connection, table: sa.Table, condition: sa.ColumnElement[bool]) -> int:
+    return int(
+        connection.execute(sa.select(sa.func.count()).select_from(table).where(condition)).scalar_one()
+    )
+
+
+def indexable(connection: Connection) -> dict[str, int]:
+    """How many vectors of each bank (by uid) the index should hold: those already marked as written."""
+    query = (
+        sa.select(banks.c.uid, sa.func.count())
+        .select_from(memories)
+        .join(banks, banks.c.key == memories.c.bank)
+        .join(vectors, vectors.c.key == memories.c.key)
+        .where(memories.c.pending == Pending.NONE)
+        .group_by(banks.c.uid)
+    )
+    return {uid: n for uid, n in connection.execute(query)}
+
+
+def orphans(connection: Connection) -> dict[str, int]:
+    """Rows that belong to no memory, by table: there should be none."""
+    found = {}
+    for name, table in (("vectors", vectors), ("postings", postings)):
+        query = (
+            sa.select(sa.func.count())
+            .select_from(table)
+            .outerjoin(memories, memories.c.key == table.c.key)
+            .where(memories.c.key.is_(None))
+        )
+        found[name] = int(connection.execute(query).scalar_one())
+    return found
+
+
+def vector_size(connection: Connection) -> int | None:
+    """Bytes of a stored vector; None when there is none."""
+    blob = connection.execute(sa.select(vectors.c.vector).limit(1)).scalar()
+    return None if blob is None else len(blob)

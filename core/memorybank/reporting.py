@@ -1,0 +1,150 @@
+"""Reading a bank without changing it: history, lists, versions, explanations, counts."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from zoneinfo import ZoneInfo
+
+from memorybank import keeping
+from memorybank.clock import day_bounds, to_micros
+from memorybank.errors import InvalidInputError, NotFoundError
+from memorybank.forgetting import ForgettingCurve, ForgettingPolicy, MemoryState, decide
+from memorybank.hierarchy.window import WindowSettings, recent
+from memorybank.models import (
+    Explanation,
+    Level,
+    Memory,
+    Message,
+    Recalled,
+    Stats,
+    Status,
+    Version,
+    Window,
+)
+from memorybank.records import banks, census, memories, provenance, transcript
+from memorybank.runtime import Runtime
+
+
+def history(runtime: Runtime, owner: str, session: str, last: int | None) -> list[Message]:
+    """Messages of a session in order; an unknown session has none."""
+    with runtime.database.read() as connection:
+        bank = banks.find(connection, owner)
+        row = None if bank is None else banks.find_session(connection, bank.key, session)
+        return [] if row is None else transcript.last(connection, row.key, last, owner, session)
+
+
+def sessions(runtime: Runtime, owner: str) -> list[str]:
+    """Names of the sessions, in order of their making."""
+    with runtime.database.read() as connection:
+        bank = banks.find(connection, owner)
+        return [] if bank is None else banks.session_names(connection, bank.key)
+
+
+def listing(
+    runtime: Runtime,
+    owner: str,
+    *,
+    levels: tuple[Level, ...] | None,
+    since: datetime | None,
+    until: datetime | None,
+    include_archived: bool,
+) -> list[Memory]:
+    """Memories by time."""
+    with runtime.database.read() as connection:
+        bank = banks.find(connection, owner)
+        if bank is None:
+            return []
+        names = banks.session_map(connection, bank.key)
+        rows = memories.of_bank(
+            connection,
+            bank.key,
+            owner,
+            names,
+            levels=levels,
+            began=None if since is None else to_micros(since),
+            before=None if until is None else to_micros(until) + 1,
+        )
+    return [row.memory for row in rows if include_archived or row.memory.status is Status.ACTIVE]
+
+
+def derived(runtime: Runtime, owner: str, level: Level, day: date | None, zone: ZoneInfo) -> Memory | None:
+    """The summary or portrait of a level (of a day); None if there is none."""
+    with runtime.database.read() as connection:
+        bank = banks.find(connection, owner)
+        if bank is None:
+            return None
+        began = before = None
+        if day is not None:
+            first, following = day_bounds(day, zone)
+            began, before = to_micros(first), to_micros(following)
+        rows = memories.of_bank(connection, bank.key, owner, {}, levels=[level], began=began, before=before)
+    return rows[-1].memory if rows else None
+
+
+def window(runtime: Runtime, owner: str, session: str, size: int | None = None) -> Window:
+    """The recent messages of a session, tool calls whole, and its digest."""
+    wanted = size or WindowSettings().size
+    with runtime.database.read() as connection:
+        bank = banks.find(connection, owner)
+        row = None if bank is None else banks.find_session(connection, bank.key, session)
+        if row is None:
+            return Window(())
+        # Twice as many, so that a group of tool messages at the edge is seen whole.
+        messages = transcript.last(connection, row.key, 2 * wanted + 8, owner, session)
+        digests = [
+            one.memory
+            for one in memories.of_session(connection, row.key, owner, session, level=Level.DIGEST)
+            if one.memory.text
+        ]
+    return Window(recent(messages, wanted), digests[-1] if digests else None)
+
+
+def versions(runtime: Runtime, owner: str, id_: str) -> list[Version]:
+    """Earlier texts of a memory, oldest first. Raises NotFoundError."""
+    with runtime.database.read() as connection:
+        bank = banks.find(connection, owner)
+        rows = {} if bank is None else memories.by_ids(connection, bank.key, [id_], owner, {})
+        if id_ not in rows:
+            raise NotFoundError(f"this owner has no memory {id_!r}")
+        return provenance.versions_of(connection, rows[id_].key, id_)
+
+
+def explain(
+    runtime: Runtime,
+    owner: str,
+    what: object,
+    *,
+    curve: ForgettingCurve,
+    policy: ForgettingPolicy,
+    now: datetime,
+) -> Explanation:
+    """The state of a memory under the curve and policy at ``now``."""
+    parts = what.parts if isinstance(what, Recalled) else {}
+    id_ = what.memory.id if isinstance(what, Recalled) else what.id if isinstance(what, Memory) else what
+    if not isinstance(id_, str):
+        raise InvalidInputError(
+            f"explain takes a memory id, a Memory or a Recalled, not {type(what).__name__}"
+        )
+    memory = keeping.find(runtime, owner, [id_]).get(id_)
+    if memory is None:
+        raise NotFoundError(f"this owner has no memory {id_!r}")
+    decision = decide([MemoryState.of(memory)], curve, policy, now).all[0]
+    return Explanation(
+        memory=memory,
+        elapsed=decision.elapsed,
+        unit=curve.unit,
+        strength=memory.strength,
+        retention=decision.retention,
+        form=curve.form,
+        rule=decision.rule,
+        outcome=decision.outcome,
+        parts=dict(parts),
+        archives_at=decision.archives_at,
+    )
+
+
+def stats(runtime: Runtime, owner: str) -> Stats:
+    """Counts of what the bank holds; all zero for an owner who has stored nothing."""
+    with runtime.database.read() as connection:
+        bank = banks.find(connection, owner)
+        return Stats() if bank is None else census.stats(connection, bank.key)

@@ -1,0 +1,209 @@
+"""MemoryStore: the memories of many owners, in one folder or in a shared database."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Literal
+
+from memorybank import opening, upkeep
+from memorybank.bank import MemoryBank
+from memorybank.clock import Clock, system_clock, zone_of
+from memorybank.embedding.protocol import Embedder
+from memorybank.errors import InvalidInputError
+from memorybank.forgetting import ForgettingCurve, ForgettingPolicy, resolve_curve
+from memorybank.intake import Redact, check_owner
+from memorybank.models import Erased, Report
+from memorybank.records import banks
+from memorybank.records.database import Synchronous
+from memorybank.retrieval.settings import RetrievalSettings
+from memorybank.runtime import LLM, Runtime, Search
+
+if TYPE_CHECKING:
+    from memorybank.index.client import Server
+
+logger = logging.getLogger("memorybank.store")
+
+Default = Literal["default"]
+_LANGUAGES = ("en", "zh")
+
+
+class MemoryStore:
+    """A store of memories. Use ``MemoryStore.open``; close it, or use it as a context manager."""
+
+    def __init__(
+        self,
+        runtime: Runtime,
+        *,
+        where: str,
+        curve: ForgettingCurve | None = None,
+        policy: ForgettingPolicy | None = None,
+    ) -> None:
+        self._runtime = runtime
+        self._where = where
+        self._curve = curve
+        self._policy = policy or ForgettingPolicy.assistant()
+        self._closed = False
+
+    @classmethod
+    def open(
+        cls,
+        path: str | Path | None = None,
+        *,
+        database: str | None = None,
+        chroma: str | Path | Server | Literal[False] | None = None,
+        embedder: Embedder | Default | None = "default",
+        llm: LLM | None = None,
+        clock: Clock = system_clock,
+        redact: Redact | None = None,
+        tokenizer: Callable[[str], int] | Callable[[str], Sequence[object]] | None = None,
+        search: Search = "auto",
+        read_only: bool = False,
+        synchronous: Synchronous = "full",
+        curve: ForgettingCurve | None = None,
+        policy: ForgettingPolicy | None = None,
+        retrieval: RetrievalSettings | None = None,
+        memory_limit: int = opening.MEMORY_LIMIT,
+        exact_limit: int = opening.EXACT_LIMIT,
+    ) -> MemoryStore:
+        """Open a store, making it if it is not there.
+
+        ``path``: a folder, which then holds ``memorybank.db`` and ``chroma/``; or ``database``: a PostgreSQL
+        address. ``chroma``: the index (default: inside the folder; a folder, a server's address; False: none).
+        ``embedder``: default is the offline model of the extra ``local``, where it is installed; None searches
+        by words only. ``llm``: writes summaries and portraits; without one they are extractive.
+        ``clock``: the time, where no ``now`` is given. ``redact``: applied to every text before it is stored,
+        embedded, or shown to the LLM. ``tokenizer``: counts tokens, or gives a list of them.
+        ``search``: "exact" (every vector of the owner compared), "chroma", or "auto": exact up to
+        ``exact_limit`` memories of an owner. ``synchronous``: "full" survives power loss, "normal" a crash of
+        the process. ``curve``/``policy``: defaults of this store's banks. ``memory_limit``: bytes of banks kept
+        in memory.
+
+        Raises StoreError and its kinds: SchemaError, EmbedderMismatchError, DamagedStoreError, ReadOnlyError.
+        """
+        settings = opening.Options(
+            path=None if path is None else Path(path),
+            database=database,
+            chroma=chroma,
+            embedder=embedder,
+            llm=llm,
+            clock=clock,
+            redact=redact,
+            tokenizer=tokenizer,
+            search=search,
+            read_only=read_only,
+            synchronous=synchronous,
+            retrieval=retrieval or RetrievalSettings(),
+            memory_limit=memory_limit,
+            exact_limit=exact_limit,
+        )
+        runtime = opening.open_runtime(settings)
+        return cls(runtime, where=settings.where, curve=curve, policy=policy)
+
+    def __repr__(self) -> str:
+        return f"MemoryStore({self._where!r})"
+
+    @property
+    def runtime(self) -> Runtime:
+        """The parts of the store, for the adapters and tools of this project."""
+        return self._runtime
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What embeds, or None where recall is by words only."""
+        return self._runtime.embedder
+
+    def bank(
+        self,
+        owner: str,
+        timezone: str | None = None,
+        language: str | None = None,
+        curve: ForgettingCurve | None = None,
+        policy: ForgettingPolicy | None = None,
+    ) -> MemoryBank:
+        """The memory of one owner. Nothing is stored until something is added.
+
+        ``timezone`` (IANA) separates the days; ``language`` is "en", "zh" or None (found out from the texts).
+        Both are kept with the bank: left out, what it has applies, else the machine's zone.
+        Raises OwnerError for a missing or blank owner, InvalidInputError for the rest.
+        """
+        name = check_owner(owner)
+        if language is not None and language not in _LANGUAGES:
+            raise InvalidInputError(f"language={language!r}; allowed are 'en', 'zh' and None (found out)")
+        zone = None if timezone is None else zone_of(timezone)
+        with self._runtime.database.read() as connection:
+            held = banks.find(connection, name)
+        if held is not None:
+            changed = (zone is not None and zone.key != held.timezone) or (
+                language is not None and language != held.language
+            )
+            if changed and not self._runtime.database.read_only:
+                with self._runtime.database.write() as connection:
+                    banks.configure(connection, held.key, None if zone is None else zone.key, language)
+            zone = zone or zone_of(held.timezone)
+            language = language or held.language
+        policy = policy or self._policy
+        return MemoryBank(
+            self._runtime,
+            name,
+            zone=zone or zone_of(None),
+            language=language,
+            curve=resolve_curve(curve or self._curve, policy),
+            policy=policy,
+        )
+
+    def owners(self) -> list[str]:
+        """Every owner with a bank, sorted."""
+        with self._runtime.database.read() as connection:
+            return banks.owners(connection)
+
+    def erase(self, owner: str) -> Erased:
+        """Remove an owner from every table, the index, the caches and the database file's free pages.
+
+        Returns how much was removed, per kind; all zero for an unknown owner. Exports and backups are yours.
+        """
+        return upkeep.erase(self._runtime, check_owner(owner))
+
+    def flush(self) -> int:
+        """Write to the index what it lacks; returns rows written. Raises IndexUnavailableError."""
+        return self._runtime.indexer.flush()
+
+    def doctor(self, repair: bool = False) -> Report:
+        """Check records and index; with ``repair`` put in order what can be: the index is rebuilt from the
+        vectors in the records, without embedding again."""
+        return upkeep.doctor(self._runtime, repair=repair)
+
+    def reindex(self, embedder: Embedder, *, progress: bool = False) -> int:
+        """Embed every memory anew with another embedder, which the store then keeps to; returns how many.
+
+        Afterwards this object uses the new embedder. Raises EmbeddingError, leaving the store as it was.
+        """
+        self._runtime = upkeep.reindex(self._runtime, embedder, progress=progress)
+        with self._runtime.database.read() as connection:
+            return upkeep.count_vectors(connection)
+
+    def import_bank(self, path: str | Path, owner: str | None = None) -> MemoryBank:
+        """Read an owner's export (``MemoryBank.export``) into this store; twice adds nothing.
+
+        ``owner`` gives it another name. Raises ImportFormatError for other files and unknown versions.
+        """
+        raise NotImplementedError
+
+    def close(self) -> None:
+        """Write the index, stop the background work and let go of all files. Twice is once."""
+        if self._closed:
+            return
+        self._closed = True
+        self._runtime.indexer.close()
+        self._runtime.residents.clear()
+        self._runtime.database.close()
+
+    def __enter__(self) -> MemoryStore:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
