@@ -19,7 +19,8 @@ class Corpus:
     ``speakers[code]`` is the name. ``previous`` and ``following`` are rows of the neighbouring turns of the
     same session, -1 for none. Times are seconds since the epoch (UTC); ``day`` is the local proleptic ordinal
     of ``began``. ``last_recalled`` is NaN when never recalled.
-    Mentions are days that a memory's own words point at: row, first and last local ordinal (inclusive).
+    Mentions are days that a memory's own words point at: row (ascending), first and last local ordinal
+    (inclusive). Whether a memory ends in a question is kept by the lexical index (``lexical.asks``).
     Links are weighted pairs of rows (derived-from, co-recalled); next-turn links are ``following``.
     """
 

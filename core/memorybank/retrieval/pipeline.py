@@ -1,0 +1,144 @@
+"""From a query to the memories that answer it: candidates, stages, order. Pure: arrays in, arrays out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybank.errors import InvalidInputError
+from memorybank.retrieval import signals
+from memorybank.retrieval.candidates import Candidates, DenseSearch, Floats, Rows, gather
+from memorybank.retrieval.corpus import Corpus
+from memorybank.retrieval.query import Query, make_query
+from memorybank.retrieval.settings import Floor, RetrievalSettings
+
+__all__ = ["Query", "Ranking", "make_query", "rank"]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """The best rows, best first, with their scores; ``parts[stage]`` are aligned with them and add up to them.
+
+    ``similarities`` are cosines (0 without vectors), ``retentions`` R (1 where none was given). ``evidence`` is
+    what the floor looks at: absolute, so it may be compared between queries, which scores may not.
+    """
+
+    rows: Rows
+    scores: Floats
+    similarities: Floats
+    retentions: Floats
+    evidence: Floats
+    parts: Mapping[str, Floats]
+
+    def __len__(self) -> int:
+        return int(self.rows.shape[0])
+
+
+def rank(
+    query: Query,
+    corpus: Corpus,
+    settings: RetrievalSettings,
+    *,
+    k: int,
+    allowed: NDArray[np.bool_] | None = None,
+    retention: NDArray[np.float64] | NDArray[np.float32] | None = None,
+    rank_weight: float = 0.0,
+    activation: NDArray[np.float64] | NDArray[np.float32] | None = None,
+    dense: DenseSearch | None = None,
+    min_score: float | Literal["auto"] | None = None,
+    embedder: str = "",
+) -> Ranking:
+    """The ``k`` best memories for ``query``.
+
+    ``allowed`` (n,) masks what may be recalled (levels, times, session, archived); None: all but the archived.
+    ``retention`` and ``activation`` (n,) lie in 0..1; ``rank_weight`` is what a retention of 1 adds. Without
+    resident vectors, ``dense`` searches them; without either, or without a query vector, recall is lexical.
+    ``min_score``: a least score; ``"auto"``: the floor calibrated for ``embedder`` (its name; none calibrated:
+    the lexical one).
+    """
+    if k < 0:
+        raise InvalidInputError(f"k is {k}; give 0 or more")
+    eligible = corpus.alive & (~corpus.archived if allowed is None else allowed)
+    if k == 0 or not eligible.any():
+        return _empty()
+    candidates = gather(query, corpus, settings, eligible, dense)
+    if len(candidates) == 0:
+        return _empty()
+    parts = _parts(query, corpus, settings, candidates)
+    if settings.on("retention") and retention is not None and rank_weight:
+        parts["retention"] = (rank_weight * retention[candidates.rows]).astype(np.float32)
+    if settings.on("activation") and activation is not None:
+        parts["activation"] = (settings.activation * activation[candidates.rows]).astype(np.float32)
+    scores = np.zeros(len(candidates), dtype=np.float32)
+    for part in parts.values():
+        scores += part
+    order = np.lexsort((candidates.rows, -scores))
+    floor = _floor(settings, embedder if query.vector is not None else "")
+    evidence = floor.similarity * candidates.similarity + floor.coverage * candidates.coverage
+    if min_score == "auto":
+        order = order[evidence[order] >= floor.threshold]
+    elif min_score is not None:
+        order = order[scores[order] >= min_score]
+    order = order[:k]
+    rows = candidates.rows[order]
+    return Ranking(
+        rows,
+        scores[order],
+        candidates.similarity[order],
+        np.ones(rows.shape[0], dtype=np.float32) if retention is None else retention[rows].astype(np.float32),
+        evidence[order].astype(np.float32),
+        {name: part[order] for name, part in parts.items()},
+    )
+
+
+def _parts(
+    query: Query, corpus: Corpus, settings: RetrievalSettings, candidates: Candidates
+) -> dict[str, Floats]:
+    s = settings
+    parts: dict[str, Floats] = {}
+    if s.on("dense"):
+        parts["dense"] = s.cosine * candidates.dense
+    if s.on("lexical"):
+        parts["lexical"] = s.bm25 * candidates.lexical + s.coverage * candidates.coverage
+    if s.on("speaker"):
+        parts["speaker"] = s.speaker * signals.speakers(query, corpus, candidates)
+    if s.on("date"):
+        parts["date"] = _date(query, corpus, s, candidates)
+    if s.on("session"):
+        parts["session"] = s.session * signals.sessions(corpus, candidates, s.session_best)
+    if s.on("association"):
+        parts["association"] = s.association * signals.neighbours(
+            corpus, candidates, s.association_steps, s.association_decay
+        )
+    if s.on("reply"):
+        parts["reply"] = s.reply * signals.replies(corpus, candidates)
+    if s.on("form"):
+        parts["form"] = s.question * signals.questions(corpus, candidates) + s.length * signals.lengths(
+            corpus, candidates, s.length_cap
+        )
+    if s.on("links"):
+        parts["links"] = s.links * signals.linked(corpus, candidates, s.damping, s.link_steps)
+    return {name: part.astype(np.float32, copy=False) for name, part in parts.items()}
+
+
+def _date(query: Query, corpus: Corpus, settings: RetrievalSettings, candidates: Candidates) -> Floats:
+    part = np.zeros(len(candidates), dtype=np.float32)
+    if query.days:
+        part += settings.date * signals.said_on(query, corpus, candidates)
+        part += settings.mention * signals.points_at(query, corpus, candidates)
+    if query.asks_when:
+        part += settings.when * signals.tells_when(corpus, candidates)
+    return part
+
+
+def _floor(settings: RetrievalSettings, embedder: str) -> Floor:
+    return settings.floors.get(embedder) or settings.floors.get("") or Floor(0.0, 1.0, 0.0)
+
+
+def _empty() -> Ranking:
+    none = np.zeros(0, dtype=np.float32)
+    return Ranking(np.zeros(0, dtype=np.int64), none, none, none, none, {})

@@ -1,0 +1,134 @@
+"""Every constant of ranking, with where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from memorybank.errors import InvalidInputError
+
+Stage = Literal[
+    "dense",
+    "lexical",
+    "speaker",
+    "date",
+    "session",
+    "association",
+    "reply",
+    "form",
+    "links",
+    "retention",
+    "activation",
+]
+STAGES: tuple[Stage, ...] = (
+    "dense",
+    "lexical",
+    "speaker",
+    "date",
+    "session",
+    "association",
+    "reply",
+    "form",
+    "links",
+    "retention",
+    "activation",
+)
+"""The stages that can be switched off by name, in the order in which they add to the score."""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Absolute evidence: ``similarity * cosine + coverage * share of the query's idf`` must reach ``threshold``."""
+
+    similarity: float
+    coverage: float
+    threshold: float
+
+
+@dataclass(frozen=True)
+class RetrievalSettings:
+    """Constants of ranking.
+
+    "Fitted" weights are those of one linear model over all stages (conditional logit: the labelled evidence
+    against the other candidates; L2) on the development conversations of LoCoMo and MemoryBank, English and
+    Chinese together, divided by ten so that scores lie around 0 to 1. Left out in turn, each conversation is
+    answered as well by the weights of the others (docs/evaluation.md).
+    """
+
+    candidates: int = 48
+    """Best rows taken from the dense and from the lexical search each. Measured: 32 to 100 differ by < .003."""
+    dated_candidates: int = 16
+    """Best rows taken from the days that the query names."""
+
+    cosine: float = 0.099
+    """Fitted. On the cosine scaled to 0..1 between the last and the first of the dense hits."""
+    bm25: float = 0.224
+    """Fitted. On BM25 divided by its best."""
+    coverage: float = 0.166
+    """Fitted. On the share of the query's idf that a row holds."""
+    speaker: float = 0.203
+    """Fitted. Added in half for rows of the speaker that the query names, taken away for others."""
+    reply: float = 0.417
+    """Fitted. On the relevance of the turn before, where that turn ends in a question."""
+    question: float = -0.065
+    """Fitted. For a row that ends in a question: it seldom holds an answer."""
+    length: float = 0.053
+    """Fitted. On log(1 + terms): very short turns say little."""
+    length_cap: int = 40
+    """Terms beyond which length earns nothing more."""
+    session: float = 0.5
+    """Fitted. On the mean relevance of the best two rows of the same session and day."""
+    session_best: int = 2
+    association: float = 0.374
+    """Fitted. On the relevance that neighbouring turns lend, decaying with distance."""
+    association_steps: int = 4
+    association_decay: float = 0.6
+    """Measured: .5 to .8 differ by < .003."""
+    links: float = 0.2
+    """Chosen. On the personalised PageRank that comes over links (derived from, recalled together)."""
+    damping: float = 0.5
+    link_steps: int = 4
+    date: float = 0.2
+    """Fitted. For rows of a day that the query names."""
+    mention: float = 0.15
+    """Fitted. For rows whose words point at such a day."""
+    when: float = 0.05
+    """Fitted. For rows that point at any day, when the query asks for a time."""
+    activation: float = 0.05
+    """Chosen. On the working-memory activation of the session, 0..1."""
+
+    dense_share: float = 0.35
+    lexical_share: float = 0.3
+    """Relevance, which neighbours lend each other, is dense_share * scaled cosine + lexical_share * BM25/max."""
+
+    off: frozenset[str] = frozenset()
+    """Names of stages that are switched off."""
+    floors: Mapping[str, Floor] = field(default_factory=dict)
+    """Calibrated floors of ``min_score="auto"`` by the embedder's name; "" is the lexical one."""
+
+    def __post_init__(self) -> None:
+        """Refuse unknown stages and numbers that cannot be."""
+        unknown = sorted(set(self.off) - set(STAGES))
+        if unknown:
+            raise InvalidInputError(f"unknown stages {', '.join(unknown)}; stages are {', '.join(STAGES)}")
+        if self.candidates < 1 or self.dated_candidates < 0 or self.session_best < 1:
+            raise InvalidInputError(
+                "candidates and session_best must be at least 1, dated_candidates at least 0; "
+                f"given {self.candidates}, {self.session_best}, {self.dated_candidates}"
+            )
+
+    def without(self, *stages: str) -> RetrievalSettings:
+        """The same settings with these stages switched off: an ablation."""
+        return replace(self, off=self.off | set(stages))
+
+    def only(self, *stages: str) -> RetrievalSettings:
+        """The same settings with every stage but these switched off."""
+        unknown = sorted(set(stages) - set(STAGES))
+        if unknown:
+            raise InvalidInputError(f"unknown stages {', '.join(unknown)}; stages are {', '.join(STAGES)}")
+        return replace(self, off=frozenset(set(STAGES) - set(stages)))
+
+    def on(self, stage: Stage) -> bool:
+        """Whether a stage takes part."""
+        return stage not in self.off
