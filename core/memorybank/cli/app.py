@@ -1,0 +1,106 @@
+"""The application: which commands there are, and how errors become one line and an exit code.
+
+Exit codes: 0 done; 1 it failed, or a problem was found; 2 the command was given wrongly.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import sys
+import traceback
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+
+from memorybank.cli import demo, editing, forgetting, importing, recalling, showing, upkeep
+from memorybank.cli.output import error_line
+from memorybank.errors import ImportFormatError, InvalidInputError, MemoryBankError
+
+FAILED, USAGE = 1, 2
+DEBUG_VARIABLE = "MEMORYBANK_DEBUG"
+
+# A new group of commands is a module with ``register(app)`` and its name here; this is their order in --help.
+GROUPS = (demo, importing, recalling, showing, forgetting, editing, upkeep)
+
+
+class ErrorGroup(TyperGroup):
+    """Errors raised on purpose become one line on stderr; anything else too, unless debugging."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command. Raises ``typer.Exit`` with the code for an error."""
+        try:
+            return super().invoke(ctx)
+        except InvalidInputError as error:
+            # A defect of a file is found while working; what else is not allowed was typed.
+            error_line(str(error))
+            raise typer.Exit(FAILED if isinstance(error, ImportFormatError) else USAGE) from None
+        except (MemoryBankError, ImportError) as error:
+            error_line(str(error))
+            raise typer.Exit(FAILED) from None
+        except Exception as error:
+            if _is_control_flow(error) or os.environ.get(DEBUG_VARIABLE):
+                raise
+            error_line(f"{_place(error)} (a defect of memorybank; {DEBUG_VARIABLE}=1 shows the traceback)")
+            raise typer.Exit(FAILED) from None
+
+
+def _is_control_flow(error: Exception) -> bool:
+    """Exits, aborts, usage errors and closed pipes belong to typer."""
+    return isinstance(error, typer.Exit | typer.Abort | OSError) or hasattr(error, "exit_code")
+
+
+def _place(error: Exception) -> str:
+    """Kind and place only: the message of an unknown error may carry memory texts."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__} in {os.path.basename(frame.filename)}:{frame.lineno}"
+
+
+app = typer.Typer(
+    cls=ErrorGroup,
+    name="memorybank",
+    help="Long-term memory for companions and agents: what was said is kept, found again, and fades unless used.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if not wanted:
+        return
+    try:
+        typer.echo(f"memorybank {version('memorybank-core')}")
+    except PackageNotFoundError:
+        typer.echo("memorybank (not installed, run from its sources)")
+    raise typer.Exit
+
+
+@app.callback()
+def settings(
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say what is done, on stderr.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Options of every command."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s: %(message)s"))
+    logger = logging.getLogger("memorybank")
+    logger.handlers = [handler]
+    logger.setLevel(logging.INFO if verbose else logging.WARNING)
+
+
+for _group in GROUPS:
+    _group.register(app)
+
+
+def main() -> None:
+    """Entry point. Characters that the terminal's encoding lacks are escaped instead of ending the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    app(prog_name="memorybank")

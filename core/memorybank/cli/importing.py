@@ -1,0 +1,154 @@
+"""``import`` and ``export``: other people's files in, our own out and back."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from memorybank.cli.options import (
+    DEFAULT_STORE,
+    EmbedderOption,
+    JsonOption,
+    OwnerOption,
+    StoreOption,
+    any_store,
+    existing_store,
+    known_bank,
+)
+from memorybank.cli.output import clean, emit_json, err, note, out, table
+from memorybank.interchange import EXPORT, NAMES, ImportOptions, Loaded, Problem, detect, load, read
+from memorybank.store import MemoryStore
+
+_SHOWN = 20
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command("import")(import_file)
+    app.command("export")(export_bank)
+
+
+def import_file(
+    file: Annotated[Path, typer.Argument(help="The file to read.")],
+    format: Annotated[
+        str, typer.Option("--format", "-f", help=f"auto, {', '.join(NAMES)}.", metavar="NAME")
+    ] = "auto",
+    owner: Annotated[
+        str | None,
+        typer.Option(
+            "--owner", help="Whose memory (messages, chatgpt); for files of many owners: only this one."
+        ),
+    ] = None,
+    session: Annotated[
+        str | None,
+        typer.Option("--session", help="Session of messages that name none (default: the file's name)."),
+    ] = None,
+    timezone: Annotated[
+        str | None,
+        typer.Option("--timezone", help="IANA zone of times without one, and of the owners' days."),
+    ] = None,
+    language: Annotated[str | None, typer.Option("--language", help="en or zh (default: found out).")] = None,
+    store: StoreOption = DEFAULT_STORE,
+    embedder: EmbedderOption = "default",
+    json: JsonOption = False,
+) -> None:
+    """Import conversations. Importing a file again adds nothing. Exit code 1 if a part of it was left out."""
+    found = detect(file) if format == "auto" else format
+    with any_store(store, embedder) as opened:
+        if found == EXPORT:
+            _import_export(opened, file, owner, json)
+            return
+        options = ImportOptions(owner=owner, session=session or file.stem or "imported")
+        loaded, zones = _load(opened, file, found, options, timezone, language)
+    if json:
+        emit_json(
+            {"format": found, "store": store, "complete": loaded.complete, "zones": zones, **_plain(loaded)}
+        )
+    else:
+        _print(loaded, found, store, zones)
+    if not loaded.complete:
+        raise typer.Exit(1)
+
+
+def _load(
+    store: MemoryStore,
+    file: Path,
+    format: str,
+    options: ImportOptions,
+    timezone: str | None,
+    language: str | None,
+) -> tuple[Loaded, dict[str, str]]:
+    columns = (SpinnerColumn(), TextColumn("{task.completed} messages"), TimeElapsedColumn())
+    zones: dict[str, str] = {}
+    with Progress(*columns, console=err(), transient=True) as progress:
+        task = progress.add_task("importing", total=None)
+        loaded = load(
+            read(file, format, options),
+            lambda name: store.bank(name, timezone=timezone, language=language),
+            on_progress=lambda count: progress.advance(task, count),
+        )
+    for name in loaded.owners:
+        zones[name] = store.bank(name).timezone
+    return loaded, zones
+
+
+def _plain(loaded: Loaded) -> dict[str, object]:
+    return {
+        "added": loaded.added,
+        "known": loaded.known,
+        "owners": loaded.owners,
+        "counts": loaded.counts,
+        "problems": loaded.problems,
+    }
+
+
+def _print(loaded: Loaded, format: str, store: Path, zones: dict[str, str]) -> None:
+    console = out()
+    rows = table("owner", "new messages", "time zone")
+    for name, count in loaded.owners.items():
+        rows.add_row(clean(name), str(count), zones[name])
+    if loaded.owners:
+        console.print(rows)
+    known = f", {loaded.known} were there already" if loaded.known else ""
+    owners = f"{len(loaded.owners)} owner{'s' * (len(loaded.owners) != 1)}"
+    console.print(f"{format}: {loaded.added} messages added{known}; {owners}, store {store}", soft_wrap=True)
+    _print_problems(loaded.problems, sum(loaded.counts.values()))
+
+
+def _print_problems(problems: list[Problem], total: int) -> None:
+    for problem in sorted(problems, key=lambda one: ("fatal", "skipped", "note").index(one.severity))[
+        :_SHOWN
+    ]:
+        note(f"{problem.severity.value}: {problem}")
+    if total > _SHOWN:
+        note(f"… and {total - _SHOWN} more; --json lists them")
+
+
+def _import_export(store: MemoryStore, file: Path, owner: str | None, json: bool) -> None:
+    bank = store.import_bank(file, owner=owner)
+    stats = bank.stats()
+    if json:
+        emit_json({"format": EXPORT, "owner": bank.owner, "stats": stats, "complete": True})
+    else:
+        out().print(
+            f"{EXPORT}: owner {clean(bank.owner)} now has {stats.messages} messages and {stats.total} memories",
+            soft_wrap=True,
+        )
+
+
+def export_bank(
+    file: Annotated[Path, typer.Argument(help="The file to write (JSON lines, mode 0600).")],
+    owner: OwnerOption,
+    store: StoreOption = DEFAULT_STORE,
+    json: JsonOption = False,
+) -> None:
+    """Write everything of an owner to one file; ``import`` of that file gives it back identically."""
+    with existing_store(store, read_only=True) as opened:
+        lines = known_bank(opened, owner).export(file)
+    if json:
+        emit_json({"owner": owner, "file": file, "lines": lines})
+    else:
+        out().print(f"{lines} lines written to {file}", soft_wrap=True)

@@ -1,0 +1,144 @@
+"""Output: JSON for programs, text for people. Memory texts are shown as data, never as markup or control codes."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime, timedelta
+from enum import Enum
+from pathlib import Path
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from memorybank.models import Memory, Recalled
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_LONGEST = 600
+_UNITS = (("y", 365 * 86_400), ("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
+
+
+def out() -> Console:
+    """Where results go."""
+    return Console(highlight=False, markup=False, emoji=False, soft_wrap=False)
+
+
+def err() -> Console:
+    """Where notes, progress and errors go."""
+    return Console(stderr=True, highlight=False, markup=False, emoji=False)
+
+
+def error_line(message: str) -> None:
+    """One line for an error."""
+    line = " ".join(clean(message).split())
+    err().print(Text(f"error: {line}", style="red"), soft_wrap=True)
+
+
+def note(message: str) -> None:
+    """A remark beside the result."""
+    err().print(Text(clean(message), style="dim"), soft_wrap=True)
+
+
+def clean(text: str) -> str:
+    """Text that cannot steer a terminal: control codes, bidi overrides and lone surrogates become ``\\ufffd``."""
+    return "".join("\ufffd" if _steers(character) else character for character in text)
+
+
+def _steers(character: str) -> bool:
+    if character in "\n\t":
+        return False
+    return character in _BIDI or unicodedata.category(character) in ("Cc", "Cs")
+
+
+def emit_json(value: Any) -> None:
+    """Print JSON: characters as themselves where stdout can show them, escapes elsewhere."""
+    unicode_out = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
+    text = json.dumps(plain(value), ensure_ascii=not unicode_out, indent=1)
+    sys.stdout.write(_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+
+
+def plain(value: Any) -> Any:
+    """Dataclasses, enums, times and spans as JSON values; times in ISO 8601, spans in seconds."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Mapping):
+        return {str(plain(key)): plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(inner) for inner in value]
+    return str(value) if isinstance(value, Path) else value
+
+
+def local(moment: datetime, zone: str) -> str:
+    """A time in the bank's zone, to the minute."""
+    return moment.astimezone(ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M")
+
+
+def span(elapsed: timedelta) -> str:
+    """A span in its largest unit: ``12 d``, ``3.4 h``."""
+    seconds = elapsed.total_seconds()
+    unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= size), ("s", 1))
+    amount = seconds / size
+    return f"{amount:.0f} {unit}" if amount >= 10 or unit == "s" else f"{amount:.1f} {unit}"
+
+
+def body(text: str, indent: str = "   ", longest: int = _LONGEST) -> Text:
+    """A memory's text, indented, cut when it is very long."""
+    shown = clean(text)
+    if len(shown) > longest:
+        shown = f"{shown[:longest]}… ({len(text):,} characters)"
+    return Text("\n".join(f"{indent}{line}" for line in shown.splitlines()))
+
+
+def snippet(text: str, longest: int = 60) -> str:
+    """The first words of a text, on one line."""
+    line = " ".join(clean(text[: 4 * longest]).split())
+    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+
+
+def memory_head(memory: Memory, zone: str) -> str:
+    """When, what kind, how strong, which one: one line."""
+    marks = [mark for mark, on in (("pinned", memory.pinned), ("stale", memory.stale)) if on]
+    if memory.status.value != "active":
+        marks.append(memory.status.value)
+    shown = f"{local(memory.began, zone)}  {memory.level.value}  S={memory.strength}  {memory.id[:8]}"
+    return "  ".join([shown, *marks])
+
+
+def print_recalled(console: Console, recalled: Sequence[Recalled], zone: str) -> None:
+    """Recalled memories with the parts of their scores, best first."""
+    for rank, one in enumerate(recalled, 1):
+        head = Text(f"{rank}. {one.score:.3f}", style="bold")
+        head.append(f"  R={one.retention:.2f}  {memory_head(one.memory, zone)}", style="dim")
+        console.print(head)
+        parts = "  ".join(f"{name} {value:.3f}" for name, value in one.parts.items() if value)
+        console.print(Text(f"   {parts}", style="dim cyan"))
+        console.print(body(one.memory.text))
+
+
+def print_memories(console: Console, memories: Iterable[Memory], zone: str) -> None:
+    """Memories by their heads and texts."""
+    for memory in memories:
+        console.print(Text(memory_head(memory, zone), style="dim"))
+        console.print(body(memory.text))
+
+
+def table(*columns: str) -> Table:
+    """A plain table: first column left, numbers to the right where the caller formats them."""
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        made.add_column(column, overflow="fold")
+    return made
