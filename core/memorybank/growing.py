@@ -45,4 +45,4 @@ class Growing(Generic[S]):
 
     def append(self, value: ArrayLike) -> None:
         """Append one row."""
-        self.extend([value])
+        self.extend(np.asarray(value)[None])

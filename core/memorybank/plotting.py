@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
 _RECALLED_COLOUR = "#1b6ca8"
 _FADING_COLOUR = "#c0392b"
+_CJK = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
 _CJK_FONTS = (
     "Noto Sans CJK SC",
     "Noto Sans CJK JP",
@@ -132,7 +134,7 @@ def plot_retention(
     except ImportError as error:
         raise ImportError('Plots need matplotlib: pip install "memorybank-core[plot]"') from error
     font = _cjk_font()
-    figure = Figure(figsize=(9, 5), dpi=150, layout="constrained")
+    figure = Figure(figsize=(9, 5.6), dpi=150, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     for number, one in enumerate(traces, 1):
@@ -144,7 +146,7 @@ def plot_retention(
     axes.set(xlabel="days", ylabel="retention R", ylim=(0, 1.03), title=title)
     axes.set_xlim(left=min((one.days[0] for one in traces), default=0))
     axes.grid(alpha=0.25)
-    legend = axes.legend(loc="upper right", fontsize=8, framealpha=0.9)
+    legend = figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
     if font:
         for text in legend.get_texts():
             text.set_fontfamily([font, "DejaVu Sans"])
@@ -158,7 +160,7 @@ def plot_retention(
 def _draw(axes: Axes, one: Trace, number: int, font: str | None) -> None:
     colour = _RECALLED_COLOUR if one.recalled else _FADING_COLOUR
     kind = "recalled" if one.recalled else "not recalled"
-    label = one.label if font or one.label.isascii() else f"memory {number}"
+    label = one.label if font or not _CJK.search(one.label) else _readable(one.label) or f"memory {number}"
     label = label.replace("$", r"\$")
     axes.plot(
         one.days,
@@ -169,6 +171,11 @@ def _draw(axes: Axes, one: Trace, number: int, font: str | None) -> None:
         alpha=0.9 if one.recalled else 0.7,
         label=f"{label} ({kind})",
     )
+
+
+def _readable(label: str) -> str:
+    """The part of a label before its first Chinese character: a date, if it begins with one."""
+    return _CJK.split(label, maxsplit=1)[0].strip()
 
 
 def _cjk_font() -> str | None:

@@ -29,36 +29,34 @@ def reinforce(
     """
     if not used:
         return []
+    ids = list(dict.fromkeys(memory.id for memory in used))
+    micros = to_micros(now)
     with runtime.database.write() as connection:
-        found = banks.find(connection, owner)
-        bank = None if found is None else banks.bump(connection, found.key)
+        bank = banks.bump_owner(connection, owner)
         if bank is None:
             return []
-        rows = memories.by_ids(connection, bank.key, [memory.id for memory in used], owner, {})
-        keys = {id_: row.key for id_, row in rows.items()}
-        wanted = [keys[memory.id] for memory in used if memory.id in keys]
         if asking is not None:
-            wanted = _once_per_turn(connection, bank.key, asking, wanted)
-        if not wanted:
-            return []
-        micros = to_micros(now)
-        memories.reinforce(connection, wanted, micros, bank.rev)
-        links.co_recall(connection, bank.key, wanted[:LINKED], micros, bank.rev, LINK_HALF_LIFE)
-    credited = set(wanted)
-    return [id_ for id_, key in keys.items() if key in credited]
+            ids = _once_per_turn(connection, bank.key, asking, ids)
+        keys = memories.reinforce(connection, bank.key, ids, micros, bank.rev) if ids else {}
+        credited = [id_ for id_ in ids if id_ in keys]
+        together = [keys[id_] for id_ in credited[:LINKED]]
+        links.co_recall(connection, bank.key, together, micros, bank.rev, LINK_HALF_LIFE)
+    runtime.residents.reinforced(bank, list(keys.values()), together, now.timestamp())
+    return credited
 
 
-def _once_per_turn(connection: Connection, bank: int, asking: str, keys: Sequence[int]) -> list[int]:
+def _once_per_turn(connection: Connection, bank: int, asking: str, ids: Sequence[str]) -> list[str]:
     session = banks.find_session(connection, bank, asking)
     if session is None:
-        return list(keys)
+        return list(ids)
     turn = transcript.last_user_position(connection, session.key)
     known = links.credited(connection, session.key)
-    fresh = [key for key in keys if key not in known or known[key][0] < turn]
+    keys = memories.keys_of(connection, bank, ids)
+    fresh = [id_ for id_ in ids if id_ in keys and (keys[id_] not in known or known[keys[id_]][0] < turn)]
     working = WorkingMemory()
     active = {
         key: working.raised(working.decayed(known[key][1], turn - known[key][0]) if key in known else 0.0)
-        for key in fresh
+        for key in (keys[id_] for id_ in fresh)
     }
     links.credit(connection, session.key, active, turn, known)
     return fresh

@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import combinations
+from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from memorybank.clock import local_ordinals
+from memorybank.clock import local_ordinals, to_micros
 from memorybank.growing import Growing
 from memorybank.models import Level, Status
 from memorybank.records import columns, links
 from memorybank.records.banks import BankRow
+from memorybank.records.memories import Features, Row
 from memorybank.records.types import unpack_vectors
 from memorybank.retrieval.corpus import Corpus
 from memorybank.retrieval.lexical import LexicalIndex
@@ -26,6 +28,46 @@ _LEVELS = {level.value: code for code, level in enumerate(Level)}
 _TURN = _LEVELS[Level.TURN.value]
 _NO_TERMS = (np.empty(0, np.uint64), np.empty(0, np.uint16))
 _BYTES_PER_ROW = 400  # what the columns, maps and postings of a row take, about
+
+
+class Meta(NamedTuple):
+    """What the columns take of a memory; rows of ``columns.meta`` have the same names."""
+
+    key: int
+    id: str
+    level: str
+    began: int
+    ended: int
+    strength: int
+    last_recalled: int | None
+    status: str
+    session: int | None
+    speaker: str | None
+    revised: int
+
+
+class Completion(NamedTuple):
+    """An exchange that got its reply: its key, and when it now ends (microseconds)."""
+
+    key: int
+    ended: int
+
+
+def _meta(row: Row) -> Meta:
+    memory = row.memory
+    return Meta(
+        key=row.key,
+        id=memory.id,
+        level=memory.level.value,
+        began=to_micros(memory.began),
+        ended=to_micros(memory.ended),
+        strength=memory.strength,
+        last_recalled=None if memory.last_recalled is None else to_micros(memory.last_recalled),
+        status=memory.status.value,
+        session=row.session,
+        speaker=memory.speaker,
+        revised=row.revised,
+    )
 
 
 @dataclass(frozen=True)
@@ -67,6 +109,7 @@ class Resident:
         self._lexical = LexicalIndex()
         self._row_of: dict[int, int] = {}
         self._id_row: dict[str, int] = {}
+        self._ids: list[str] = []
         self._sessions: dict[int, int] = {}
         self._last_turn: dict[int, int] = {}
         self._speakers: dict[str, int] = {}
@@ -110,7 +153,7 @@ class Resident:
     def _apply(self, connection: Connection, bank: BankRow, rows: Sequence[Any], *, whole: bool) -> None:
         fresh = [r for r in rows if whole or r.key not in self._row_of or r.revised > self.rev]
         if whole:
-            found = {row.key: row for row in columns.all_postings(connection, bank.key)}
+            found = columns.all_postings(connection, bank.key)
         else:
             fresh_keys = {r.key for r in fresh}
             self._touch([r for r in rows if r.key not in fresh_keys])
@@ -118,9 +161,8 @@ class Resident:
         if fresh:
             self._append(fresh, found)
             if self._vectors is not None:
-                self._vectors.extend(
-                    self._matrix(columns.some_vectors(connection, [r.key for r in fresh]), fresh)
-                )
+                held = columns.some_vectors(connection, [r.key for r in fresh])
+                self._vectors.extend(self._stack([held.get(r.key) for r in fresh]))
         changed = links.since(connection, bank.key, self.rev)
         self._links.update({(a, b): weight for a, b, weight in changed})
         if whole or any(r.level != Level.TURN.value for r in fresh):
@@ -135,7 +177,7 @@ class Resident:
             self._recalled.view()[row] = np.nan if r.last_recalled is None else r.last_recalled / 1e6
             self._archived.view()[row] = r.status == Status.ARCHIVED.value
 
-    def _append(self, fresh: Sequence[Any], postings: dict[int, Any]) -> None:
+    def _append(self, fresh: Sequence[Any], postings: Mapping[int, Features]) -> None:
         first = len(self._keys)
         began = np.array([r.began for r in fresh], dtype=np.float64) / 1e6
         self._keys.extend([r.key for r in fresh])
@@ -154,18 +196,19 @@ class Resident:
         for row, r in enumerate(fresh, first):
             self._row_of[r.key] = row
             self._id_row[r.id] = row
+            self._ids.append(r.id)
 
-    def _append_postings(self, fresh: Sequence[Any], postings: dict[int, Any], first: int) -> None:
+    def _append_postings(self, fresh: Sequence[Any], postings: Mapping[int, Features], first: int) -> None:
         pairs = []
         for row, r in enumerate(fresh, first):
             found = postings.get(r.key)
             if found is None:
                 pairs.append(_NO_TERMS)
                 continue
-            pairs.append((np.frombuffer(found.terms, "<u8"), np.frombuffer(found.counts, "<u2")))
-            if found.mentions:
-                spans = np.frombuffer(found.mentions, "<i4").reshape(-1, 2)
-                self._mentions.extend(np.column_stack([np.full(len(spans), row, np.int32), spans]))
+            pairs.append((found.terms, found.counts))
+            if len(found.mentions):
+                column = np.full(len(found.mentions), row, np.int32)
+                self._mentions.extend(np.column_stack([column, found.mentions]))
         if first == 0:
             self._lexical = LexicalIndex.build(pairs)
         else:
@@ -228,13 +271,56 @@ class Resident:
         self._vectors = grown
         self._snapshot = None
 
-    def _matrix(self, found: dict[int, Any], fresh: Sequence[Any]) -> NDArray[np.float32]:
-        return self._stack([found.get(r.key) for r in fresh])
-
     def _stack(self, rows: Sequence[Any]) -> NDArray[np.float32]:
         dimension = self._dimension or 0
         empty = bytes(4 * dimension)  # no vector yet: similarity 0 to everything
         return unpack_vectors([empty if row is None else row.vector for row in rows], dimension)
+
+    def added(self, rev: int, rows: Sequence[Row | Completion], found: Mapping[int, Features]) -> None:
+        """Take over what this process has just written as revision ``rev``, without reading it back."""
+        with self._lock:
+            if self.rev < 0 or self.rev != rev - 1:
+                return  # something else was written in between: the change counter tells the next reader
+            fresh = [self._completed(one, rev) if isinstance(one, Completion) else _meta(one) for one in rows]
+            self._append(fresh, found)
+            if self._vectors is not None:
+                zero = np.zeros(self._dimension or 0, np.float32)
+                vectors = [found[r.key].vector for r in fresh]
+                self._vectors.extend([zero if vector is None else vector for vector in vectors])
+            self.rev = rev
+            self._snapshot = None
+
+    def reinforced(self, rev: int, keys: Sequence[int], linked: Sequence[int], seconds: float) -> None:
+        """Take over a reinforcement that this process has just written as revision ``rev``."""
+        with self._lock:
+            if self.rev < 0 or self.rev != rev - 1 or any(key not in self._row_of for key in keys):
+                return
+            rows = [self._row_of[key] for key in keys]
+            self._strength.view()[rows] += 1
+            self._recalled.view()[rows] = np.fmax(self._recalled.view()[rows], seconds)
+            for a, b in combinations(sorted(set(linked)), 2):
+                self._links[a, b] = self._links.get((a, b), 0.0) + 1.0
+            self.rev = rev
+            self._snapshot = None
+
+    def _completed(self, done: Completion, rev: int) -> Meta:
+        old = self._row_of[done.key]
+        sessions = {code: key for key, code in self._sessions.items()}
+        recalled = float(self._recalled.view()[old])
+        speaker = int(self._speaker.view()[old])
+        return Meta(
+            key=done.key,
+            id=self._ids[old],
+            level=Level.TURN.value,
+            began=round(float(self._began.view()[old]) * 1e6),
+            ended=done.ended,
+            strength=int(self._strength.view()[old]),
+            last_recalled=None if np.isnan(recalled) else round(recalled * 1e6),
+            status=(Status.ARCHIVED if self._archived.view()[old] else Status.ACTIVE).value,
+            session=sessions.get(int(self._session.view()[old])),
+            speaker=None if speaker < 0 else list(self._speakers)[speaker],
+            revised=rev,
+        )
 
     def _build(self) -> Snapshot:
         mentions = self._mentions.view()
@@ -287,6 +373,23 @@ class Residents:
                 self._banks[bank.key] = held
             self._banks.move_to_end(bank.key)
             return held[1]
+
+    def added(self, bank: BankRow, rows: Sequence[Row | Completion], found: Mapping[int, Features]) -> None:
+        """Tell a resident bank, if it is one, what was just written."""
+        resident = self._held(bank.key)
+        if resident is not None:
+            resident.added(bank.rev, rows, found)
+
+    def reinforced(self, bank: BankRow, keys: Sequence[int], linked: Sequence[int], seconds: float) -> None:
+        """Tell a resident bank, if it is one, what was just reinforced."""
+        resident = self._held(bank.key)
+        if resident is not None:
+            resident.reinforced(bank.rev, keys, linked, seconds)
+
+    def _held(self, key: int) -> Resident | None:
+        with self._lock:
+            held = self._banks.get(key)
+            return None if held is None else held[1]
 
     def trim(self) -> None:
         """Let the least recently used banks go until the rest fits; the latest always stays."""

@@ -12,6 +12,7 @@ from memorybank.embedding.protocol import Embedder
 from memorybank.errors import IndexUnavailableError
 from memorybank.models import Erased, Finding, Report
 from memorybank.records import banks, census, erasure, outbox, revectoring
+from memorybank.records.schema import Pending
 from memorybank.runtime import Runtime
 
 logger = logging.getLogger("memorybank.upkeep")
@@ -63,7 +64,7 @@ def _vectors(connection: Connection, runtime: Runtime) -> Finding:
 def _unembedded(runtime: Runtime, repair: bool) -> Finding:
     def waiting() -> int:
         with runtime.database.read() as connection:
-            return outbox.count(connection, outbox.Pending.EMBED)
+            return outbox.count(connection, Pending.EMBED)
 
     before = waiting()
     if before and repair:

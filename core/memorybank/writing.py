@@ -15,13 +15,14 @@ from sqlalchemy import Connection
 
 from memorybank.clock import to_micros
 from memorybank.embedding import embed_documents
-from memorybank.errors import EmbeddingError
+from memorybank.errors import EmbeddingError, StoreError
 from memorybank.models import Level, Memory, Message
 from memorybank.records import banks, memories, transcript
 from memorybank.records.memories import Features, Row
 from memorybank.records.schema import KEY_BITS, Pending
+from memorybank.resident import Completion
 from memorybank.runtime import Runtime
-from memorybank.turns import Draft, Open, draft_turns, features
+from memorybank.turns import Draft, Open, draft_turns, features, spoken
 
 logger = logging.getLogger("memorybank.writing")
 
@@ -32,11 +33,14 @@ _TRIES = 4
 class Basis:
     """What a plan was made on; it holds as long as the session has not changed since."""
 
-    length: int = 0
+    bank: banks.BankRow | None = None
+    session: banks.SessionRow | None = None
     tail: Open | None = None
-    tail_key: int | None = None
-    tail_revised: int = -1
     known: dict[str, Message] = field(default_factory=dict)
+
+    @property
+    def length(self) -> int:
+        return 0 if self.session is None else self.session.length
 
 
 class _Moved(Exception):
@@ -93,46 +97,45 @@ def add(
     Messages whose id the session already has are returned as they were stored and not added again.
     """
     vectors = Vectors(runtime)
+    given = {m.id for m in messages if m.id is not None}
     identified = [m if m.id is not None else replace(m, id=uuid.uuid4().hex) for m in messages]
     for attempt in range(_TRIES):
         with runtime.database.read() as connection:
-            basis = _basis(connection, owner, session, identified)
-        fresh = _fresh(identified, basis)
+            basis = _basis(connection, owner, session, identified, given)
+        fresh = _fresh(identified, basis, owner, session)
         if not fresh:
-            break
+            return _returned(identified, basis, fresh)
         drafts = draft_turns(fresh, basis.tail)
         vectors.embed([draft.text for draft in drafts], progress=progress)
+        plan = _Plan(runtime, owner, session, identified, given, zone, language, now, vectors)
         try:
             with runtime.database.write() as connection:
-                _commit(connection, runtime, owner, session, identified, basis, vectors, zone, language, now,
-                        insist=attempt == _TRIES - 1)  # fmt: skip
+                written = plan.commit(connection, basis, fresh, drafts, insist=attempt == _TRIES - 1)
         except _Moved:
             continue
+        runtime.residents.added(written.bank, written.rows, written.features)
         runtime.indexer.notify(len(drafts))
-        break
-    return _stored(runtime, owner, session, identified)
+        return _returned(identified, written.basis, written.fresh)
+    raise StoreError("the bank was erased again and again while messages were added; nothing was stored")
 
 
-def _stored(runtime: Runtime, owner: str, session: str, given: Sequence[Message]) -> list[Message]:
-    with runtime.database.read() as connection:
-        bank = banks.find(connection, owner)
-        found = None if bank is None else banks.find_session(connection, bank.key, session)
-        if found is None:
-            return []
-        by_id = transcript.by_ids(connection, found.key, [m.id or "" for m in given], owner, session)
+def _returned(given: Sequence[Message], basis: Basis, fresh: Sequence[Message]) -> list[Message]:
+    by_id = {**basis.known, **{m.id or "": m for m in fresh}}
     return [by_id[m.id] for m in given if m.id in by_id]
 
 
-def _basis(connection: Connection, owner: str, session: str, messages: Sequence[Message]) -> Basis:
-    bank = banks.find(connection, owner)
-    row = None if bank is None else banks.find_session(connection, bank.key, session)
-    if row is None:
-        return Basis()
-    known = transcript.by_ids(connection, row.key, [m.id or "" for m in messages], owner, session)
+def _basis(
+    connection: Connection, owner: str, session: str, messages: Sequence[Message], given: set[str]
+) -> Basis:
+    bank, row = banks.locate(connection, owner, session)
+    if bank is None or row is None:
+        return Basis(bank)
+    known = transcript.by_ids(connection, row.key, sorted(given), owner, session) if given else {}
+    first = next((m for m in messages if m.id not in known and spoken(m)), None)
+    if first is None or first.role != "assistant":
+        return Basis(bank, row, None, known)  # what begins a turn of its own completes none
     tail = memories.tail(connection, row.key, owner, session)
-    if tail is None:
-        return Basis(row.length, known=known)
-    return Basis(row.length, _open(connection, row.key, tail, owner, session), tail.key, tail.revised, known)
+    return Basis(bank, row, None if tail is None else _open(connection, row.key, tail, owner, session), known)
 
 
 def _open(connection: Connection, session: int, tail: Row, owner: str, name: str) -> Open | None:
@@ -152,110 +155,122 @@ def _open(connection: Connection, session: int, tail: Row, owner: str, name: str
     )
 
 
-def _fresh(messages: Sequence[Message], basis: Basis) -> list[Message]:
+def _fresh(messages: Sequence[Message], basis: Basis, owner: str, session: str) -> list[Message]:
     fresh: dict[str, Message] = {}
     for message in messages:
         if message.id is not None and message.id not in basis.known and message.id not in fresh:
-            fresh[message.id] = replace(message, position=basis.length + len(fresh))
+            position = basis.length + len(fresh)
+            fresh[message.id] = replace(message, position=position, owner=owner, session=session)
     return list(fresh.values())
 
 
-def _commit(
-    connection: Connection,
-    runtime: Runtime,
-    owner: str,
-    session: str,
-    messages: Sequence[Message],
-    basis: Basis,
-    vectors: Vectors,
-    zone: ZoneInfo,
-    language: str | None,
-    now: datetime,
-    *,
-    insist: bool,
-) -> None:
-    micros = to_micros(now)
-    bank = banks.create(connection, owner, zone.key, language, micros)
-    most = 2 * len(messages)  # a key for each message and at most one for each turn
-    bumped = banks.bump(connection, bank.key, most)
-    if bumped is None:
-        raise _Moved
-    row = banks.create_session(connection, bumped.key, session, micros)
-    if not _holds(connection, row, basis, owner, session):
-        if not insist:
+@dataclass(frozen=True)
+class _Written:
+    """What a transaction stored."""
+
+    bank: banks.BankRow
+    basis: Basis
+    fresh: Sequence[Message]
+    rows: Sequence[Row | Completion]
+    features: dict[int, Features]
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """One call of ``add``: what it was given, and the transaction that stores it."""
+
+    runtime: Runtime
+    owner: str
+    session: str
+    messages: Sequence[Message]
+    given: set[str]
+    zone: ZoneInfo
+    language: str | None
+    now: datetime
+    vectors: Vectors
+
+    def commit(
+        self,
+        connection: Connection,
+        basis: Basis,
+        fresh: Sequence[Message],
+        drafts: Sequence[Draft],
+        *,
+        insist: bool,
+    ) -> _Written:
+        """Store messages and turns; raises _Moved if the session changed since the plan was made.
+
+        With ``insist`` it is planned again under the lock instead, with the vectors there are.
+        """
+        micros = to_micros(self.now)
+        most = 2 * len(self.messages)  # a key for each message and at most one for each turn
+        bank = basis.bank or banks.create(connection, self.owner, self.zone.key, self.language, micros)
+        bumped = banks.bump(connection, bank.key, most)
+        if bumped is None:
+            if not insist:
+                raise _Moved
+            bank = banks.create(connection, self.owner, self.zone.key, self.language, micros)
+            bumped = banks.bump(connection, bank.key, most)
+            if bumped is None:
+                raise _Moved
+        if insist:
+            banks.create_session(connection, bumped.key, self.session, micros)
+            basis = _basis(connection, self.owner, self.session, self.messages, self.given)
+            fresh = _fresh(self.messages, basis, self.owner, self.session)
+            drafts = draft_turns(fresh, basis.tail)
+        row = basis.session or banks.create_session(connection, bumped.key, self.session, micros)
+        if fresh and banks.grow_session(connection, row.key, len(fresh)) != basis.length:
             raise _Moved
-        # Others write to this session all the time: plan again under the lock, with the vectors there are.
-        basis = _basis(connection, owner, session, messages)
-    fresh = _fresh(messages, basis)
-    if not fresh:
-        return
-    drafts = draft_turns(fresh, basis.tail)
-    banks.grow_session(connection, row.key, len(fresh))
-    key = (bumped.key << KEY_BITS) + bumped.counter - most + 1
-    transcript.insert(connection, row.key, list(enumerate(fresh, key)))
-    _put(connection, runtime, drafts, key + len(fresh), bumped, row, zone, vectors, now)
+        key = (bumped.key << KEY_BITS) + bumped.counter - most + 1
+        transcript.insert(connection, row.key, list(enumerate(fresh, key)))
+        rows, found = self._put(connection, drafts, key + len(fresh), bumped, row.key)
+        return _Written(bumped, basis, fresh, rows, found)
 
-
-def _holds(connection: Connection, row: banks.SessionRow, basis: Basis, owner: str, session: str) -> bool:
-    if row.length != basis.length:
-        return False
-    tail = memories.tail(connection, row.key, owner, session) if row.length else None
-    return (None, -1) == (basis.tail_key, basis.tail_revised) if tail is None else (
-        (tail.key, tail.revised) == (basis.tail_key, basis.tail_revised)
-    )  # fmt: skip
-
-
-def _put(
-    connection: Connection,
-    runtime: Runtime,
-    drafts: Sequence[Draft],
-    key: int,
-    bank: banks.BankRow,
-    session: banks.SessionRow,
-    zone: ZoneInfo,
-    vectors: Vectors,
-    now: datetime,
-) -> None:
-    rows: list[Row] = []
-    found: list[tuple[int, Features]] = []
-    completed: list[int] = []
-    for draft in drafts:
-        pending = vectors.pending(draft.text)
-        if draft.completes is not None:
-            _complete(connection, bank, draft, pending)
-            completed.append(draft.completes.key)
-            at_key = draft.completes.key
-        else:
-            memory = Memory(
-                id=uuid.uuid4().hex,
-                owner=bank.owner,
-                level=Level.TURN,
-                text=draft.text,
-                began=draft.began,
-                ended=draft.ended,
-                created=now,
-                sources=draft.sources,
-                speaker=draft.speaker,
-            )
-            rows.append(Row(key, memory, session.key, draft.position, bank.rev, bank.rev, pending))
-            at_key = key
+    def _put(
+        self, connection: Connection, drafts: Sequence[Draft], key: int, bank: banks.BankRow, session: int
+    ) -> tuple[list[Row | Completion], dict[int, Features]]:
+        rows: list[Row] = []
+        completions: list[Completion] = []
+        found: dict[int, Features] = {}
+        for draft in drafts:
+            pending = self.vectors.pending(draft.text)
+            known = features(draft.text, draft.began, self.zone)
+            known = replace(known, vector=self.vectors.of(draft.text))
+            if draft.completes is not None:
+                self._complete(connection, draft, draft.completes, pending, bank.rev)
+                completions.append(Completion(draft.completes.key, to_micros(draft.ended)))
+                found[draft.completes.key] = known
+                continue
+            rows.append(Row(key, self._memory(draft), session, draft.position, bank.rev, bank.rev, pending))
+            found[key] = known
             key += 1
-        known = features(draft.text, draft.began, zone)
-        found.append((at_key, replace(known, vector=vectors.of(draft.text))))
-    memories.insert(connection, bank.key, rows)
-    memories.put_features(connection, found, replaces=completed)
+        memories.insert(connection, bank.key, rows)
+        memories.put_features(connection, list(found.items()), replaces=[one.key for one in completions])
+        return [*completions, *rows], found
 
+    def _complete(self, connection: Connection, draft: Draft, turn: Open, pending: int, rev: int) -> None:
+        ended = to_micros(draft.ended)
+        if not memories.complete(
+            connection,
+            turn.key,
+            turn.revised,
+            rev,
+            text=draft.text,
+            sources=draft.sources,
+            ended=ended,
+            pending=pending,
+        ):
+            raise _Moved
 
-def _complete(connection: Connection, bank: banks.BankRow, draft: Draft, pending: int) -> None:
-    if draft.completes is None:
-        return
-    memories.update(
-        connection,
-        [draft.completes.key],
-        bank.rev,
-        text=draft.text,
-        sources=draft.sources,
-        ended=to_micros(draft.ended),
-        revised=bank.rev,
-        pending=pending,
-    )
+    def _memory(self, draft: Draft) -> Memory:
+        return Memory(
+            id=uuid.uuid4().hex,
+            owner=self.owner,
+            level=Level.TURN,
+            text=draft.text,
+            began=draft.began,
+            ended=draft.ended,
+            created=self.now,
+            sources=draft.sources,
+            speaker=draft.speaker,
+        )

@@ -11,6 +11,7 @@ from sqlalchemy import Connection, bindparam
 from sqlalchemy.exc import IntegrityError
 
 from memorybank.records.schema import banks, sessions
+from memorybank.records.types import VerbatimText
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,16 @@ _BY_OWNER = sa.select(*_COLUMNS).where(banks.c.owner == bindparam("p_owner"))
 _SESSION = sa.select(sessions.c.key, sessions.c.name, sessions.c.length).where(
     sessions.c.bank == bindparam("p_bank"), sessions.c.name == bindparam("p_name")
 )
+_LOCATE = (
+    sa.select(*_COLUMNS, sessions.c.key.label("session"), sessions.c.length)
+    .select_from(
+        banks.outerjoin(
+            sessions,
+            (sessions.c.bank == banks.c.key) & (sessions.c.name == bindparam("p_name", type_=VerbatimText)),
+        )
+    )
+    .where(banks.c.owner == bindparam("p_owner"))
+)
 _NAMES = sa.select(sessions.c.key, sessions.c.name).where(
     sessions.c.key.in_(bindparam("p_keys", expanding=True))
 )
@@ -57,6 +68,12 @@ _BUMP = (
     sa.update(banks)
     .where(banks.c.key == bindparam("p_key"))
     .values(rev=banks.c.rev + 1, counter=banks.c.counter + bindparam("p_keys"))
+    .returning(*_COLUMNS)
+)
+_BUMP_OWNER = (
+    sa.update(banks)
+    .where(banks.c.owner == bindparam("p_owner"))
+    .values(rev=banks.c.rev + 1)
     .returning(*_COLUMNS)
 )
 _GROW = (
@@ -71,6 +88,15 @@ def find(connection: Connection, owner: str) -> BankRow | None:
     """The bank of this owner, or None if it has stored nothing yet."""
     row = connection.execute(_BY_OWNER, {"p_owner": owner}).first()
     return None if row is None else BankRow(*row)
+
+
+def locate(connection: Connection, owner: str, session: str) -> tuple[BankRow | None, SessionRow | None]:
+    """The bank of this owner and its session of that name, as far as they exist."""
+    row = connection.execute(_LOCATE, {"p_owner": owner, "p_name": session}).first()
+    if row is None:
+        return None, None
+    bank = BankRow(*row[:-2])
+    return bank, None if row.session is None else SessionRow(row.session, session, row.length)
 
 
 def create(connection: Connection, owner: str, timezone: str, language: str | None, now: int) -> BankRow:
@@ -106,6 +132,12 @@ def bump(connection: Connection, key: int, keys: int = 0) -> BankRow | None:
     The first statement of every write: it takes the bank's row, so that writers of one bank take turns.
     """
     row = connection.execute(_BUMP, {"p_key": key, "p_keys": keys}).first()
+    return None if row is None else BankRow(*row)
+
+
+def bump_owner(connection: Connection, owner: str) -> BankRow | None:
+    """``bump`` by the owner's name, without keys; None if there is no such bank."""
+    row = connection.execute(_BUMP_OWNER, {"p_owner": owner}).first()
     return None if row is None else BankRow(*row)
 
 
@@ -148,10 +180,10 @@ def create_session(connection: Connection, bank: int, name: str, now: int) -> Se
     return made
 
 
-def grow_session(connection: Connection, session: int, n: int) -> int:
-    """Reserve ``n`` positions; returns the first of them."""
-    length = connection.execute(_GROW, {"p_key": session, "p_n": n}).scalar_one()
-    return int(length) - n
+def grow_session(connection: Connection, session: int, n: int) -> int | None:
+    """Reserve ``n`` positions; returns the first of them, None if the session was cleared."""
+    length = connection.execute(_GROW, {"p_key": session, "p_n": n}).scalar()
+    return None if length is None else int(length) - n
 
 
 def session_names(connection: Connection, bank: int) -> list[str]:

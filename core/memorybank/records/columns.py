@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import sqlalchemy as sa
 from sqlalchemy import Connection, Select, bindparam
 
+from memorybank.records.memories import Features
 from memorybank.records.schema import Pending, first_key, last_key, memories, postings, tombstones, vectors
 
 _META = (
@@ -25,7 +27,7 @@ _META = (
     memories.c.revised,
     memories.c.stale,
 )
-_RANGE = (bindparam("p_first"), bindparam("p_last"))
+_RANGE: tuple[Any, Any] = (bindparam("p_first"), bindparam("p_last"))
 _ALL = sa.select(*_META).where(memories.c.key.between(*_RANGE)).order_by(memories.c.key)
 _SINCE = (
     sa.select(*_META)
@@ -58,9 +60,9 @@ def meta_since(connection: Connection, bank: int, rev: int) -> Sequence[Any]:
     return connection.execute(_SINCE, {"p_bank": bank, "p_rev": rev}).all()
 
 
-def all_postings(connection: Connection, bank: int) -> Sequence[Any]:
-    """(key, terms, counts, mentions) of a bank, by key."""
-    return connection.execute(_ALL_POSTINGS, _range(bank)).all()
+def all_postings(connection: Connection, bank: int) -> dict[int, Features]:
+    """Postings of a bank by key, without vectors."""
+    return {row.key: _features(row) for row in connection.execute(_ALL_POSTINGS, _range(bank))}
 
 
 def all_vectors(connection: Connection, bank: int) -> Sequence[Any]:
@@ -68,9 +70,17 @@ def all_vectors(connection: Connection, bank: int) -> Sequence[Any]:
     return connection.execute(_ALL_VECTORS, _range(bank)).all()
 
 
-def some_postings(connection: Connection, keys: Sequence[int]) -> dict[int, Any]:
-    """Postings by key."""
-    return _some(connection, _SOME_POSTINGS, keys)
+def some_postings(connection: Connection, keys: Sequence[int]) -> dict[int, Features]:
+    """Postings by key, without vectors."""
+    return {key: _features(row) for key, row in _some(connection, _SOME_POSTINGS, keys).items()}
+
+
+def _features(row: Any) -> Features:
+    return Features(
+        np.frombuffer(row.terms, "<u8"),
+        np.frombuffer(row.counts, "<u2"),
+        np.frombuffer(row.mentions, "<i4").reshape(-1, 2),
+    )
 
 
 def some_vectors(connection: Connection, keys: Sequence[int]) -> dict[int, Any]:

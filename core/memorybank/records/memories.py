@@ -53,9 +53,12 @@ _TAIL = (
     .order_by(memories.c.position.desc())
     .limit(1)
 )
+_KEYS = sa.select(memories.c.id, memories.c.key).where(
+    memories.c.bank == bindparam("p_bank"), memories.c.id.in_(bindparam("p_ids", expanding=True))
+)
 _REINFORCE = (
     sa.update(memories)
-    .where(memories.c.key.in_(bindparam("p_keys", expanding=True)))
+    .where(memories.c.bank == bindparam("p_bank"), memories.c.id.in_(bindparam("p_ids", expanding=True)))
     .values(
         strength=memories.c.strength + 1,
         # The later of the two: a recall imported or replayed out of order never turns time back.
@@ -64,6 +67,19 @@ _REINFORCE = (
             else_=bindparam("p_now"),
         ),
         rev=bindparam("p_rev"),
+    )
+    .returning(memories.c.id, memories.c.key)
+)
+_COMPLETE = (
+    sa.update(memories)
+    .where(memories.c.key == bindparam("p_key"), memories.c.revised == bindparam("p_revised"))
+    .values(
+        text=bindparam("p_text"),
+        sources=bindparam("p_sources"),
+        ended=bindparam("p_ended"),
+        pending=bindparam("p_pending"),
+        rev=bindparam("p_rev"),
+        revised=bindparam("p_rev"),
     )
 )
 _CHUNK = 500
@@ -256,12 +272,45 @@ def of_bank(
     return [row_of(row, owner, session_names) for row in connection.execute(query)]
 
 
-def reinforce(connection: Connection, keys: Sequence[int], now: int, rev: int) -> int:
-    """Strength + 1 and t = 0, in one statement (never read, then written); returns how many rows."""
-    done = 0
-    for part in chunks(keys):
-        done += connection.execute(_REINFORCE, {"p_keys": part, "p_now": now, "p_rev": rev}).rowcount
-    return done
+def keys_of(connection: Connection, bank: int, ids: Sequence[str]) -> dict[str, int]:
+    """Keys of a bank's memories by id; unknown ids are left out."""
+    found: dict[str, int] = {}
+    for part in chunks(ids):
+        found.update((id_, key) for id_, key in connection.execute(_KEYS, {"p_bank": bank, "p_ids": part}))
+    return found
+
+
+def reinforce(connection: Connection, bank: int, ids: Sequence[str], now: int, rev: int) -> dict[str, int]:
+    """Strength + 1 and t = 0, in one statement (never read, then written); returns the keys by id."""
+    found: dict[str, int] = {}
+    for part in chunks(ids):
+        values = {"p_bank": bank, "p_ids": part, "p_now": now, "p_rev": rev}
+        found.update((id_, key) for id_, key in connection.execute(_REINFORCE, values))
+    return found
+
+
+def complete(
+    connection: Connection,
+    key: int,
+    revised: int,
+    rev: int,
+    *,
+    text: str,
+    sources: Sequence[str],
+    ended: int,
+    pending: int,
+) -> bool:
+    """Replace an open exchange's text by the completed one; False if it has changed since ``revised``."""
+    values = {
+        "p_key": key,
+        "p_revised": revised,
+        "p_rev": rev,
+        "p_text": text,
+        "p_sources": sources,
+        "p_ended": ended,
+        "p_pending": pending,
+    }
+    return connection.execute(_COMPLETE, values).rowcount == 1
 
 
 def update(connection: Connection, keys: Sequence[int], rev: int, **values: object) -> int:
