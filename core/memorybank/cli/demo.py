@@ -14,7 +14,17 @@ from rich.console import Console
 from rich.text import Text
 
 from memorybank.cli.options import EmbedderOption, JsonOption, embedder_named
-from memorybank.cli.output import body, clean, emit_json, local, note, out, print_recalled, snippet, span
+from memorybank.cli.output import (
+    clean,
+    emit_json,
+    local,
+    note,
+    out,
+    print_body,
+    print_recalled,
+    snippet,
+    span,
+)
 from memorybank.demo import LANGUAGES, Step, run
 from memorybank.demo.run import Asked, Faded, Imported, LookedBack, Plotted
 from memorybank.demo.script import load_script
@@ -103,8 +113,7 @@ def _(step: Asked, console: Console) -> None:
     print_recalled(console, step.recalled, str(step.now.tzinfo))
     if step.recalled:
         grown = ", ".join(
-            f"S {one.memory.strength} → {step.strengths.get(one.memory.id, one.memory.strength)}"
-            for one in step.recalled
+            f"S {one.memory.strength} → {step.strengths[one.memory.id]}" for one in step.recalled
         )
         console.print(Text(f"   reinforced: {grown}; t = 0", style="green"))
 
@@ -140,7 +149,7 @@ def _(step: LookedBack, console: Console) -> None:
                 f"   {local(one.memory.began, str(asked.now.tzinfo))}  {one.memory.status.value}", style="dim"
             )
         )
-        console.print(body(one.memory.text))
+        print_body(console, one.memory.text)
     if step.restored:
         console.print(Text("   restored: it is recalled again, and fades anew from today.", style="green"))
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
@@ -21,6 +22,10 @@ from rich.text import Text
 from memorybank.models import Memory, Recalled
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+# A Chinese character with the punctuation that must not be parted from it, a word, or a run of spaces.
+_TOKENS = re.compile(
+    r"[“‘（《「『]*[\u2e80-\u9fff\uf900-\ufaff][，。！？、；：”’）》」』…]*|[^\s\u2e80-\u9fff\uf900-\ufaff]+|\s+"
+)
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _LONGEST = 600
 _UNITS = (("y", 365 * 86_400), ("d", 86_400), ("h", 3600), ("min", 60), ("s", 1))
@@ -95,18 +100,38 @@ def span(elapsed: timedelta) -> str:
     return f"{amount:.0f} {unit}" if amount >= 10 or unit == "s" else f"{amount:.1f} {unit}"
 
 
-def body(text: str, indent: str = "   ", longest: int = _LONGEST) -> Text:
-    """A memory's text, indented, cut when it is very long."""
-    shown = clean(text)
-    if len(shown) > longest:
-        shown = f"{shown[:longest]}… ({len(text):,} characters)"
-    return Text("\n".join(f"{indent}{line}" for line in shown.splitlines()))
+def print_body(console: Console, text: str, *, indent: int = 3, longest: int = _LONGEST) -> None:
+    """A memory's text, indented and wrapped, cut when it is very long."""
+    shown = clean(text[:longest])
+    if len(text) > longest:
+        shown = f"{shown}… ({len(text):,} characters)"
+    for line in shown.splitlines():
+        for piece in wrap(line, max(console.width - indent, 8)):
+            console.print(Text(" " * indent + piece), soft_wrap=True)
 
 
-def snippet(text: str, longest: int = 60) -> str:
-    """The first words of a text, on one line."""
-    line = " ".join(clean(text[: 4 * longest]).split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
+def wrap(line: str, width: int) -> list[str]:
+    """A line in pieces at most ``width`` columns wide: broken at spaces, and between any Chinese characters."""
+    pieces, current, used = [], "", 0
+    for token in _TOKENS.findall(line):
+        size = cell_len(token)
+        if used + size > width and current.strip():
+            pieces.append(current.rstrip())
+            token = token.lstrip()
+            current, used, size = "", 0, cell_len(token)
+        while size > width:  # one word wider than the terminal
+            head = set_cell_size(token, width).rstrip() if cell_len(token[0]) <= width else token[0]
+            pieces.append(head)
+            token = token[len(head) :]
+            size = cell_len(token)
+        current, used = current + token, used + size
+    return [*pieces, current.rstrip()] if current.strip() or not pieces else pieces
+
+
+def snippet(text: str, width: int = 60) -> str:
+    """The first words of a memory, on one line of ``width`` columns, without "user:"."""
+    line = " ".join(clean(text[: 4 * width]).removeprefix("user: ").split())
+    return line if cell_len(line) <= width else f"{set_cell_size(line, width - 1).rstrip()}…"
 
 
 def memory_head(memory: Memory, zone: str) -> str:
@@ -124,16 +149,17 @@ def print_recalled(console: Console, recalled: Sequence[Recalled], zone: str) ->
         head = Text(f"{rank}. {one.score:.3f}", style="bold")
         head.append(f"  R={one.retention:.2f}  {memory_head(one.memory, zone)}", style="dim")
         console.print(head)
-        parts = "  ".join(f"{name} {value:.3f}" for name, value in one.parts.items() if value)
-        console.print(Text(f"   {parts}", style="dim cyan"))
-        console.print(body(one.memory.text))
+        parts = "  ".join(f"{name} {value:.2f}" for name, value in one.parts.items() if abs(value) >= 0.005)
+        for piece in wrap(parts, max(console.width - 3, 8)):
+            console.print(Text(f"   {piece}", style="cyan"))
+        print_body(console, one.memory.text)
 
 
 def print_memories(console: Console, memories: Iterable[Memory], zone: str) -> None:
     """Memories by their heads and texts."""
     for memory in memories:
         console.print(Text(memory_head(memory, zone), style="dim"))
-        console.print(body(memory.text))
+        print_body(console, memory.text)
 
 
 def table(*columns: str) -> Table:

@@ -21,7 +21,7 @@ from memorybank.cli.options import (
     parsed_time,
     policy_named,
 )
-from memorybank.cli.output import body, emit_json, local, memory_head, out, plain, print_recalled, span
+from memorybank.cli.output import emit_json, local, memory_head, out, plain, print_body, print_recalled, span
 from memorybank.errors import InvalidInputError
 
 
@@ -114,7 +114,7 @@ def explain(
         return
     console = out()
     console.print(Text(memory_head(why.memory, zone), style="dim"))
-    console.print(body(why.memory.text))
+    print_body(console, why.memory.text)
     console.print(
         f"t = {span(why.elapsed)} since last use; S = {why.strength}; unit = {span(why.unit)}; {why.form}"
     )
@@ -125,4 +125,4 @@ def explain(
         console.print(f"made from {len(why.memory.sources)} sources by {why.memory.maker.value}")
     for version in earlier:
         console.print(Text(f"version {version.version}, until {local(version.made, zone)}:", style="dim"))
-        console.print(body(version.text))
+        print_body(console, version.text)

@@ -24,7 +24,16 @@ from memorybank.cli.options import (
     parsed_time,
     policy_named,
 )
-from memorybank.cli.output import body, clean, emit_json, memory_head, out, print_memories, snippet, table
+from memorybank.cli.output import (
+    clean,
+    emit_json,
+    memory_head,
+    out,
+    print_body,
+    print_memories,
+    snippet,
+    table,
+)
 from memorybank.clock import to_utc, zone_of
 from memorybank.forgetting import MemoryState
 from memorybank.models import Level, Memory, Status
@@ -154,7 +163,7 @@ def _print_derived(
             console.print("not made yet")
         else:
             console.print(Text(f"by {memory.maker.value}, from {len(memory.sources)} sources", style="dim"))
-            console.print(body(memory.text, longest=4000))
+            print_body(console, memory.text, longest=4000)
 
 
 def _print_weakest(console: Console, weakest: Sequence[tuple[Memory, float]], zone: str) -> None:

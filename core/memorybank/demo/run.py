@@ -22,7 +22,7 @@ from memorybank.testing import FrozenClock
 
 IMPORTED_ON = 9  # the evening of the tenth day
 FORGOTTEN_ON = 225  # days: companion memories that were never recalled have faded by then
-_RECALLED = 2  # memories per question: each one that is handed over grows stronger
+_RECALLED = 3  # memories per question: each one that is handed over grows stronger
 _DRAWN = 4  # memories of each kind in the plot
 
 
@@ -164,7 +164,9 @@ def _plot(bank: MemoryBank, script: Script, png: Path | None, diary: _Diary) -> 
     spaced = never[:: max(len(never) // _DRAWN, 1)]
     start, until = script.evening(0).replace(hour=0), script.evening(FORGOTTEN_ON + 75)
     traces = tuple(
-        trace(_label(one), bank.curve, one.ended, diary.uses.get(one.id, ()), start=start, until=until)
+        trace(
+            _label(one, script), bank.curve, one.ended, diary.uses.get(one.id, ()), start=start, until=until
+        )
         for one in [*often[:_DRAWN], *spaced[:_DRAWN]]
     )
     threshold = bank.policy.archive_below
@@ -177,7 +179,8 @@ def _plot(bank: MemoryBank, script: Script, png: Path | None, diary: _Diary) -> 
         return Plotted(traces, threshold, None, str(error))
 
 
-def _label(memory: Memory, longest: int = 34) -> str:
-    """The user's words, shortened."""
+def _label(memory: Memory, script: Script, longest: int = 40) -> str:
+    """When it was, and the user's words, shortened."""
     words = memory.text.splitlines()[0].partition(": ")[2]
-    return words if len(words) <= longest else f"{words[: longest - 1]}…"
+    when = memory.began.astimezone(script.evening(0).tzinfo).strftime("%m-%d %H:%M")
+    return f"{when} {words if len(words) <= longest else f'{words[: longest - 1]}…'}"
