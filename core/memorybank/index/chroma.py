@@ -80,7 +80,9 @@ class ChromaIndex:
         if isinstance(where, str) and where.startswith(("http://", "https://")):
             where = Server(where)
         if isinstance(where, Server):
-            return cls._open_server(where, Layout(shards or DEFAULT_SHARDS, namespace), reset)
+            return cls._open_server(
+                where, Layout(DEFAULT_SHARDS if shards is None else shards, namespace), reset
+            )
         folder = Folder.acquire(Path(where))
         try:
             if reset:
@@ -186,6 +188,15 @@ class ChromaIndex:
         """
         checked_bank(bank)
         self._run_alone("giving a bank its own collection in Chroma", lambda: move_out(self._catalogue, bank))
+
+    @property
+    def clean(self) -> bool:
+        """False if the folder was not closed in good order, or was changed since: compare it with the
+        records.
+
+        It passed the probe, so what it answers can be trusted, but rows may be missing.
+        """
+        return self._folder is None or self._folder.clean
 
     def promoted(self) -> set[str]:
         """The banks that have a collection of their own."""

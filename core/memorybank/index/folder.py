@@ -29,6 +29,7 @@ logger = logging.getLogger("memorybank.index")
 
 LAYOUT_NAME = "memorybank.json"
 MARKER_NAME = "memorybank.open"
+DATABASE_NAME = "chroma.sqlite3"
 OURS = frozenset({LOCK_NAME, LAYOUT_NAME, MARKER_NAME})
 
 
@@ -46,6 +47,8 @@ class Folder:
         self.path = path
         self._lock = lock
         self._layout: Layout | None = None
+        self.clean = True
+        """Whether the folder was new, or as its last owner left it in good order. Known after `connect`."""
 
     @classmethod
     def acquire(cls, path: Path) -> Folder:
@@ -78,7 +81,7 @@ class Folder:
                     "give the Chroma index a folder of its own",
                     "foreign",
                 )
-            self._layout = Layout(shards or DEFAULT_SHARDS, namespace)
+            self._layout = Layout(DEFAULT_SHARDS if shards is None else shards, namespace)
             self._write({})
             return self._layout
         layout = written.layout
@@ -96,7 +99,16 @@ class Folder:
         """A client on the folder, probed first unless it was closed cleanly and is as it was left."""
         written = self._read()
         marker = self.path / MARKER_NAME
-        if written is not None and (marker.exists() or written.files != self._files()):
+        self.clean = written is None or not (marker.exists() or written.files != self._files())
+        if (
+            written is not None
+            and DATABASE_NAME in written.files
+            and not (self.path / DATABASE_NAME).exists()
+        ):
+            raise IndexUnavailableError(
+                f"{DATABASE_NAME} is gone from the Chroma folder {self.path}; rebuild the index", "damaged"
+            )
+        if not self.clean:
             logger.warning("the Chroma folder was not closed cleanly, or was changed since; probing it")
             probe(self.path, probe_timeout)
         self._store(marker, str(os.getpid()))
@@ -128,7 +140,7 @@ class Folder:
     def release(self, *, clean: bool) -> None:
         """Give the lock back. ``clean``: Chroma was closed in good order; the next opening can trust it."""
         if clean:
-            with contextlib.suppress(OSError):  # a folder that is gone or full is probed next time
+            with contextlib.suppress(OSError, IndexUnavailableError):  # gone or full: probed next time
                 self._close_to_others()
                 self._write(self._files())
                 (self.path / MARKER_NAME).unlink(missing_ok=True)
