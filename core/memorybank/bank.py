@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from memorybank import keeping, recalling, reinforcing, reporting, writing
+from memorybank import keeping, recalling, reinforcing, reporting, transfer, writing
 from memorybank.clock import to_utc
 from memorybank.errors import InvalidInputError, NotFoundError
 from memorybank.forgetting import ForgettingCurve, ForgettingPolicy
@@ -325,6 +325,17 @@ class MemoryBank:
         """Write what is missing or stale of day events, day portraits and the globals."""
         raise NotImplementedError
 
+    def consolidate_soon(self, now: Time | None = None) -> None:
+        """Consolidate on the store's background thread and return at once; failures are logged and retried later.
+
+        For the end of a chat turn: no turn waits for a language model. ``MemoryStore.close`` waits for it.
+        """
+        moment = self._now(now)
+        self._runtime.background.submit(f"consolidate {self._owner}", lambda: self._tend(moment))
+
+    def _tend(self, now: datetime) -> None:
+        self.consolidate(now=now)
+
     def events(self, day: date | str | None = None) -> Memory | None:
         """The event summary of a day, or the global one; None if it has not been made yet."""
         return self._derived(Level.DAY_EVENTS, Level.EVENTS, day)
@@ -383,8 +394,11 @@ class MemoryBank:
         return keeping.clear(self._runtime, self._owner, check_name(session, "session"))
 
     def export(self, path: str | Path) -> int:
-        """Write everything of this owner to a JSONL file (see ``MemoryStore.import_bank``); returns its lines."""
-        raise NotImplementedError
+        """Write everything of this owner to a JSONL file (see ``MemoryStore.import_bank``); returns its lines.
+
+        Vectors are included. The file (mode 0600) appears whole or not at all. Raises StoreError.
+        """
+        return transfer.export(self._runtime, self._owner, path, now=self._now(None))
 
     # -- help --------------------------------------------------------------------------------------------------
 

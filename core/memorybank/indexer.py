@@ -33,6 +33,7 @@ class OpenIndex(Protocol):
 
 BATCH = 200  # rows a write: Chroma holds the GIL while it writes
 EMBED_BATCH = 64
+_PAUSE = 0.05  # seconds between background batches
 
 
 class Indexer:
@@ -133,8 +134,10 @@ class Indexer:
         if self._waiting >= self._threshold:
             self._wake.set()
 
-    def flush(self) -> int:
+    def flush(self, *, pause: float = 0.0) -> int:
         """Embed what has no vector yet, then write to the index all that it lacks; returns rows written.
+
+        ``pause`` seconds pass between batches, in which others get the processor.
 
         Raises IndexUnavailableError when the index cannot be used; what is left stays marked.
         """
@@ -153,6 +156,8 @@ class Indexer:
                 while batch := self._next():
                     self._write(index, batch)
                     done += len(batch)
+                    if pause and self._wake.wait(pause) and self._closed:
+                        break
             except IndexUnavailableError as error:
                 self.fail(error)
                 raise
@@ -291,7 +296,7 @@ class Indexer:
             if self._closed or not self._waiting:
                 continue
             try:
-                self.flush()
+                self.flush(pause=_PAUSE)
             except MemoryBankError as error:
                 logger.info("the index is written later: %s", error)
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from memorybank.background import Background
 from memorybank.clock import Clock
 from memorybank.embedding import MISSING_LOCAL, as_embedder, default_embedder
 from memorybank.embedding.protocol import Embedder
@@ -85,6 +86,7 @@ def open_runtime(options: Options) -> Runtime:
         counter=_counter(options.tokenizer),
         residents=Residents(options.memory_limit),
         indexer=indexer,
+        background=Background(),
         retrieval=options.retrieval,
         search=options.search,
         exact_limit=options.exact_limit,

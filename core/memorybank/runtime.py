@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from memorybank.background import Background
 from memorybank.clock import Clock
 from memorybank.embedding.protocol import Embedder
 from memorybank.indexer import Indexer
@@ -36,6 +37,7 @@ class Runtime:
     counter: TokenCounter
     residents: Residents
     indexer: Indexer
+    background: Background
     retrieval: RetrievalSettings
     search: Search
     exact_limit: int

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
-from memorybank import opening, upkeep
+from memorybank import opening, transfer, upkeep
 from memorybank.bank import MemoryBank
 from memorybank.clock import Clock, system_clock, zone_of
 from memorybank.embedding.protocol import Embedder
@@ -187,15 +187,21 @@ class MemoryStore:
     def import_bank(self, path: str | Path, owner: str | None = None) -> MemoryBank:
         """Read an owner's export (``MemoryBank.export``) into this store; twice adds nothing.
 
-        ``owner`` gives it another name. Raises ImportFormatError for other files and unknown versions.
+        ``owner`` gives it another name. Raises ImportFormatError for other and damaged files, SchemaError for
+        unknown versions; then nothing is stored.
         """
-        raise NotImplementedError
+        name = None if owner is None else check_owner(owner)
+        return self.bank(transfer.import_bank(self._runtime, path, name, now=self._runtime.clock()))
 
     def close(self) -> None:
-        """Write the index, stop the background work and let go of all files. Twice is once."""
+        """Finish the background work (or report what is left), write the index and let go of all files.
+
+        Twice is once.
+        """
         if self._closed:
             return
         self._closed = True
+        self._runtime.background.close()
         self._runtime.indexer.close()
         self._runtime.residents.clear()
         self._runtime.database.close()

@@ -141,6 +141,13 @@ def bump_owner(connection: Connection, owner: str) -> BankRow | None:
     return None if row is None else BankRow(*row)
 
 
+def raise_floor(connection: Connection, key: int) -> None:
+    """Have every cache of this bank start anew."""
+    connection.execute(
+        sa.update(banks).where(banks.c.key == key).values(rev=banks.c.rev + 1, floor=banks.c.rev + 1)
+    )
+
+
 def configure(connection: Connection, key: int, timezone: str | None, language: str | None) -> None:
     """Change the zone or language that a bank keeps."""
     values: dict[str, str] = {}

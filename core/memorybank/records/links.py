@@ -75,6 +75,23 @@ def since(connection: Connection, bank: int, rev: int) -> list[tuple[int, int, f
     return [(a, b, weight) for a, b, weight in connection.execute(query)]
 
 
+def of_bank(connection: Connection, bank: int) -> list[tuple[int, int, float, int]]:
+    """Co-recalled links (a, b, weight, at) of a bank."""
+    query = sa.select(links.c.a, links.c.b, links.c.weight, links.c.at).where(links.c.bank == bank)
+    return [
+        (a, b, weight, at) for a, b, weight, at in connection.execute(query.order_by(links.c.a, links.c.b))
+    ]
+
+
+def put(connection: Connection, bank: int, a: int, b: int, weight: float, at: int, rev: int) -> None:
+    """Set one co-recalled link, a < b."""
+    same = (links.c.a == a) & (links.c.b == b) & (links.c.kind == CO_RECALLED)
+    connection.execute(sa.delete(links).where(same))
+    connection.execute(
+        sa.insert(links).values(a=a, b=b, kind=CO_RECALLED, bank=bank, weight=weight, at=at, rev=rev)
+    )
+
+
 def derived_from(connection: Connection, bank: int) -> list[tuple[int, int]]:
     """Every (source, derived) pair of keys of a bank."""
     query = sa.select(derivations.c.source, derivations.c.derived).where(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from memorybank.clock import from_micros
+from memorybank.clock import from_micros, to_micros
 from memorybank.models import Maker, Memory, Version
 from memorybank.records.memories import chunks
 from memorybank.records.schema import derivations, memories, versions
@@ -23,6 +23,20 @@ def keep_version(connection: Connection, key: int, memory: Memory, made: int) ->
             maker=memory.maker.value,
             made=made,
             sources=memory.sources,
+        )
+    )
+
+
+def put_version(connection: Connection, key: int, version: Version) -> None:
+    """Store an earlier version as it was exported."""
+    connection.execute(
+        sa.insert(versions).values(
+            memory=key,
+            version=version.version,
+            text=version.text,
+            maker=version.maker.value,
+            made=to_micros(version.made),
+            sources=version.sources,
         )
     )
 
