@@ -10,10 +10,8 @@ from hypothesis import strategies as st
 
 from memorybank.text.dates import find_dates
 
-ENGLISH = (
-    "May|may|7|7th|,|-|to|the|week|before|last|Friday|2023|of|in|ago|two|days|and|between|since|(|on|June|31"
-)
-CHINESE = "5月3日|前|后|一周|三天|上|周|三|去年|夏天|到|的|昨天|个|月|半|年|１|\x00|\ud800|. |early|first half of|summer"
+ENGLISH = "May|may|7|7th|,|-|to|the|week|before|last|Friday|2023|of|in|ago|two|days|and|between|since|31"
+CHINESE = "5月3日|前|后|一周|三天|上|周|三|去年|夏天|到|的|昨天|个|月|半|年|１|\x00|\ud800|. |early|summer"
 PIECES = st.sampled_from([*ENGLISH.split("|"), *CHINESE.split("|")])
 ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=100)
 MIXED = st.lists(st.tuples(PIECES, st.sampled_from(["", " "])).map("".join), max_size=25).map("".join)
