@@ -203,10 +203,12 @@ class MemoryBank:
         k: int = 12,
         levels: Iterable[Level | str] | None = None,
         min_score: float | Literal["auto"] | None = None,
+        shown: Iterable[str] = (),
     ) -> Context:
         """A block for a prompt, at most ``max_tokens`` long: portrait, global events, then recalled memories.
 
         ``session`` is the one that asks: its digest is included, and with ``window`` its last so many messages.
+        ``shown``: ids of messages that the prompt holds anyway; what was made of these alone is left out.
         Only what fitted is credited. An owner with no memories gets an empty text.
         """
         check_count(max_tokens, "max_tokens")
@@ -214,7 +216,13 @@ class MemoryBank:
             check_count(window, "window")
         request = self._request(query, k, levels, None, None, None, now, min_score, False, session)
         context = recalling.context(
-            self._runtime, self._owner, request, max_tokens=max_tokens, window=window, language=self._language
+            self._runtime,
+            self._owner,
+            request,
+            max_tokens=max_tokens,
+            window=window,
+            language=self._language,
+            shown=frozenset(shown),
         )
         if reinforce:
             reinforcing.reinforce(

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Protocol
 
 from memorybank.embedding import embed_documents
-from memorybank.embedding.protocol import Embedder
+from memorybank.embedding.current import Embedding
 from memorybank.errors import EmbeddingError, IndexUnavailableError, MemoryBankError
 from memorybank.index.protocol import Hits, VectorIndex, Vectors
 from memorybank.records import banks, memories, outbox
@@ -46,7 +46,7 @@ class Indexer:
     def __init__(
         self,
         database: Database,
-        embedder: Embedder | None,
+        embedding: Embedding,
         open_index: OpenIndex | None,
         *,
         threshold: int = 256,
@@ -54,7 +54,7 @@ class Indexer:
         large: int = 50_000,
     ) -> None:
         self._database = database
-        self._embedder = embedder
+        self._embedding = embedding
         self._open = open_index
         self._threshold = threshold
         self._interval = interval
@@ -195,14 +195,10 @@ class Indexer:
                 raise
             return self.flush()
 
-    def replace_embedder(self, embedder: Embedder) -> None:
-        """Embed with another model from now on."""
-        with self._guard:
-            self._embedder = embedder
-
     def embed_missing(self, bank: int | None = None) -> int:
         """Embed memories that were stored while the embedder failed; returns how many."""
-        if self._embedder is None or self._database.read_only:
+        embedder = self._embedding.embedder
+        if embedder is None or self._database.read_only:
             return 0
         done = 0
         while True:
@@ -211,7 +207,7 @@ class Indexer:
             if not rows:
                 return done
             try:
-                found = embed_documents(self._embedder, [row.text for row in rows])
+                found = embed_documents(embedder, [row.text for row in rows])
             except EmbeddingError as error:
                 logger.warning("%s; %d memories wait for their vectors", error, len(rows))
                 return done
@@ -220,7 +216,7 @@ class Indexer:
                 items = [(row.key, row.revised, vector) for row, vector in group]
                 with self._database.write() as connection:
                     bumped = banks.bump(connection, key)
-                    if bumped is not None:
+                    if bumped is not None and bumped.era == self._embedding.era:
                         moved += len(memories.put_vectors(connection, items, bumped.rev))
             done += moved
             if moved == 0:

@@ -87,6 +87,7 @@ def edit(runtime: Runtime, owner: str, id_: str, text: str, *, zone: ZoneInfo, n
 
     def apply(connection: Connection, bank: BankRow, rows: list[Row]) -> None:
         row = rows[0]
+        vectors.check(bank)
         provenance.keep_version(connection, row.key, row.memory, to_micros(now))
         memory = replace(row.memory, text=text, maker=Maker.USER, version=row.memory.version + 1, stale=False)
         changed = replace(row, memory=memory, rev=bank.rev, revised=bank.rev, pending=vectors.pending(text))
@@ -115,16 +116,19 @@ def remember(
     vectors = Vectors(runtime)
     vectors.embed([text])
     memory = Memory(uuid.uuid4().hex, owner, Level.NOTE, text, at, at, now, maker=Maker.USER)
-    found = replace(features(text, at, zone), vector=vectors.of(text))
+    found = features(text, at, zone)
     with runtime.database.write() as connection:
-        made = banks.create(connection, owner, zone.key, language, to_micros(now))
+        made = banks.create(connection, owner, zone.key, language, to_micros(now), runtime.embedding.era)
         bank = banks.bump(connection, made.key, 1)
         if bank is None:
             raise NotFoundError("the owner was erased while the note was written; nothing was stored")
         key = (bank.key << KEY_BITS) + bank.counter
+        vectors.check(bank)
+        found = replace(found, vector=vectors.of(text))
         row = Row(key, memory, None, None, bank.rev, bank.rev, vectors.pending(text))
         memories.insert(connection, bank.key, [row])
         memories.put_features(connection, [(key, found)])
+    runtime.residents.added(bank, [row], {key: found})
     runtime.indexer.notify(1)
     return memory
 

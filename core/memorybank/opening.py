@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from memorybank.background import Background
 from memorybank.clock import Clock
 from memorybank.embedding import MISSING_LOCAL, as_embedder, default_embedder
+from memorybank.embedding.current import Embedding
 from memorybank.embedding.protocol import Embedder
 from memorybank.errors import EmbedderMismatchError, InvalidInputError, StoreError
 from memorybank.index.protocol import VectorIndex
@@ -69,17 +70,16 @@ def open_runtime(options: Options) -> Runtime:
     database = _open_records(options)
     try:
         prepare(database)
-        expects = _agree(database, embedder, given=options.embedder != "default")
-        if expects and embedder is None:
+        embedding = _agree(database, embedder, given=options.embedder != "default")
+        if embedding.expects and embedder is None:
             logger.warning("%s was embedded with another model; recall is by words only", database.where)
-        indexer = Indexer(database, embedder, _index_opener(options, database), large=options.exact_limit)
+        indexer = Indexer(database, embedding, _index_opener(options, database), large=options.exact_limit)
     except BaseException:
         database.close()
         raise
     return Runtime(
         database=database,
-        embedder=embedder,
-        expects_vectors=expects,
+        embedding=embedding,
         llm=options.llm,
         clock=options.clock,
         redact=options.redact,
@@ -130,20 +130,21 @@ def _embedder(given: Embedder | Literal["default"] | None) -> Embedder | None:
     return found
 
 
-def _agree(database: Database, embedder: Embedder | None, *, given: bool) -> bool:
-    """Whether the store's memories have vectors; refuses an embedder other than theirs."""
+def _agree(database: Database, embedder: Embedder | None, *, given: bool) -> Embedding:
+    """What the store's memories were embedded with; refuses an embedder other than theirs."""
     with database.read() as connection:
         name = read_meta(connection, "embedder_name")
         dimension = read_meta(connection, "embedder_dimension")
+        era = int(read_meta(connection, "embedder_era") or 0)
     if name is None:
         if embedder is not None and not database.read_only:
             with database.write() as connection:
                 write_meta(connection, "embedder_name", embedder.name)
                 write_meta(connection, "embedder_dimension", str(embedder.dimension))
                 outbox.mark_unembedded(connection)
-        return embedder is not None
+        return Embedding(embedder, embedder is not None, era)
     if embedder is None:
-        return True
+        return Embedding(None, True, era)
     if (embedder.name, str(embedder.dimension)) != (name, dimension):
         which = "given" if given else "the default"
         raise EmbedderMismatchError(
@@ -151,7 +152,7 @@ def _agree(database: Database, embedder: Embedder | None, *, given: bool) -> boo
             f"{embedder.name!r} ({embedder.dimension}). Open it with embedder=that one, or embed it anew: "
             "MemoryStore.open(…, embedder=None).reindex(embedder), on the command line 'memorybank reindex'"
         )
-    return True
+    return Embedding(embedder, True, era)
 
 
 def _index_opener(options: Options, database: Database) -> OpenIndex | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
@@ -37,6 +37,7 @@ RECALLED_LEVELS = (Level.TURN, Level.NOTE, Level.DAY_EVENTS)
 """Levels recalled when none are asked for: portraits and globals are always in the context, not recalled."""
 
 _LEVELS = list(Level)
+_MOST_SHOWN = 50  # memories that a prompt's own messages may displace (our choice)
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,11 @@ def recall(runtime: Runtime, owner: str, request: Request) -> list[Recalled]:
         bank = banks.find(connection, owner)
         if bank is None:
             return []
+        if vector is not None and bank.era != runtime.embedding.era:
+            logger.warning(
+                "the bank was embedded by another model since this store was opened; open it again"
+            )
+            vector = None
         resident = runtime.residents.of(bank, request.zone, runtime.dimension)
         view = _view(connection, runtime, bank, resident, owner, request, vector is not None)
         retention = _retention(view.snapshot.corpus, request)
@@ -245,17 +251,21 @@ def context(
     max_tokens: int,
     window: int | None,
     language: str | None,
+    shown: Collection[str] = (),
 ) -> Context:
     """The block for a prompt. Reads only."""
-    recalled = recall(runtime, owner, request)
     talk = reporting.window(runtime, owner, request.asking, window) if request.asking is not None else None
-    shown = {message.id for message in talk.messages} if talk is not None and window is not None else set()
+    known = {
+        *shown,
+        *(message.id for message in (talk.messages if talk is not None and window is not None else ())),
+    }
+    # More are asked for, so that what the prompt shows anyway does not crowd out what it does not.
+    wider = replace(request, k=request.k + min(len(known), _MOST_SHOWN))
+    fresh = [one for one in recall(runtime, owner, wider) if not _within(one.memory, known)][: request.k]
     parts = ContextParts(
         portrait=reporting.derived(runtime, owner, Level.PORTRAIT, None, request.zone),
         events=reporting.derived(runtime, owner, Level.EVENTS, None, request.zone),
-        recalled=[
-            one for one in recalled if not (one.memory.sources and shown.issuperset(one.memory.sources))
-        ],
+        recalled=fresh,
         digest=None if talk is None else talk.digest,
         window=talk.messages if talk is not None and window is not None else (),
     )
@@ -267,6 +277,11 @@ def context(
         now=request.now,
         language=_language(language, request.query),
     )
+
+
+def _within(memory: Memory, messages: set[str | None]) -> bool:
+    """Whether a memory was made of these messages alone."""
+    return bool(memory.sources) and messages.issuperset(memory.sources)
 
 
 def _language(chosen: str | None, text: str) -> Language:

@@ -9,6 +9,7 @@ from typing import Literal
 
 from memorybank.background import Background
 from memorybank.clock import Clock
+from memorybank.embedding.current import Embedding
 from memorybank.embedding.protocol import Embedder
 from memorybank.indexer import Indexer
 from memorybank.intake import Redact
@@ -25,12 +26,10 @@ logger = logging.getLogger("memorybank.store")
 
 @dataclass(frozen=True)
 class Runtime:
-    """The parts of an open store. ``embedder`` is None where recall is lexical only; ``expects_vectors`` says
-    whether the store's memories have vectors all the same."""
+    """The parts of an open store."""
 
     database: Database
-    embedder: Embedder | None
-    expects_vectors: bool
+    embedding: Embedding
     llm: LLM | None
     clock: Clock
     redact: Redact | None
@@ -41,6 +40,16 @@ class Runtime:
     retrieval: RetrievalSettings
     search: Search
     exact_limit: int
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """What embeds; None where recall is lexical only."""
+        return self.embedding.embedder
+
+    @property
+    def expects_vectors(self) -> bool:
+        """Whether the store's memories have vectors, even if nothing here can make them."""
+        return self.embedding.expects
 
     @property
     def dimension(self) -> int | None:

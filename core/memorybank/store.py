@@ -178,11 +178,10 @@ class MemoryStore:
     def reindex(self, embedder: Embedder, *, progress: bool = False) -> int:
         """Embed every memory anew with another embedder, which the store then keeps to; returns how many.
 
-        Afterwards this object uses the new embedder. Raises EmbeddingError, leaving the store as it was.
+        Afterwards this store and its banks use the new embedder; other processes search by words until they open
+        the store anew. Raises EmbeddingError, leaving the store as it was; calling it again goes on from there.
         """
-        self._runtime = upkeep.reindex(self._runtime, embedder, progress=progress)
-        with self._runtime.database.read() as connection:
-            return upkeep.count_vectors(connection)
+        return upkeep.reindex(self._runtime, embedder, progress=progress)
 
     def import_bank(self, path: str | Path, owner: str | None = None) -> MemoryBank:
         """Read an owner's export (``MemoryBank.export``) into this store; twice adds nothing.

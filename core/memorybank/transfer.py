@@ -78,7 +78,9 @@ def import_bank(runtime: Runtime, path: str | Path, owner: str | None, *, now: d
     name = owner or header.owner
     zone_of(header.timezone)
     with runtime.database.write() as connection:
-        bank = banks.create(connection, name, header.timezone, header.language, to_micros(now))
+        bank = banks.create(
+            connection, name, header.timezone, header.language, to_micros(now), runtime.embedding.era
+        )
         reader = _Reader(connection, runtime, bank, header, now)
         for line in lines:
             reader.take(line)

@@ -110,7 +110,7 @@ def _disagreement(runtime: Runtime) -> str | None:
     return f"{len(off)} banks have fewer or more vectors in the index than in the records" if off else None
 
 
-def reindex(runtime: Runtime, embedder: Embedder, *, progress: bool) -> Runtime:
+def reindex(runtime: Runtime, embedder: Embedder, *, progress: bool) -> int:
     """Embed everything anew, batch by batch beside the old vectors, then switch in one transaction."""
     new = as_embedder(embedder)
     revectoring.begin(runtime.database, new.name)
@@ -119,22 +119,19 @@ def reindex(runtime: Runtime, embedder: Embedder, *, progress: bool) -> Runtime:
             batch = revectoring.next_batch(connection)
         if not batch:
             with runtime.database.write() as connection:
-                if revectoring.finish(connection, new.name, new.dimension):
-                    break
+                era = revectoring.finish(connection, new.name, new.dimension)
+            if era is not None:
+                break
             continue
         found = embed_documents(new, [text for _, _, text in batch], progress=progress)
         rows = [(key, revised, vector) for (key, revised, _), vector in zip(batch, found, strict=True)]
         with runtime.database.write() as connection:
             revectoring.put(connection, rows)
+    runtime.embedding.embedder, runtime.embedding.expects, runtime.embedding.era = new, True, era
     runtime.residents.clear()
-    runtime.indexer.replace_embedder(new)
     try:
         runtime.indexer.rebuild()
     except IndexUnavailableError as error:
         logger.warning("the index is rebuilt when it is back (%s)", error)
-    return replace(runtime, embedder=new, expects_vectors=True)
-
-
-def count_vectors(connection: Connection) -> int:
-    """Vectors in the records."""
-    return revectoring.count(connection)
+    with runtime.database.read() as connection:
+        return revectoring.count(connection)

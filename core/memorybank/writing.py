@@ -71,6 +71,11 @@ class Vectors:
             return
         self._known.update(zip(fresh, found, strict=True))
 
+    def check(self, bank: banks.BankRow) -> None:
+        """Drop the vectors if the bank has been embedded by another model since: they would not compare."""
+        if bank.era != self._runtime.embedding.era:
+            self._known.clear()
+
     def of(self, text: str) -> NDArray[np.float32] | None:
         return self._known.get(text)
 
@@ -204,12 +209,12 @@ class _Plan:
         """
         micros = to_micros(self.now)
         most = 2 * len(self.messages)  # a key for each message and at most one for each turn
-        bank = basis.bank or banks.create(connection, self.owner, self.zone.key, self.language, micros)
+        bank = basis.bank or self._create(connection, micros)
         bumped = banks.bump(connection, bank.key, most)
         if bumped is None:
             if not insist:
                 raise _Moved
-            bank = banks.create(connection, self.owner, self.zone.key, self.language, micros)
+            bank = self._create(connection, micros)
             bumped = banks.bump(connection, bank.key, most)
             if bumped is None:
                 raise _Moved
@@ -221,10 +226,15 @@ class _Plan:
         row = basis.session or banks.create_session(connection, bumped.key, self.session, micros)
         if fresh and banks.grow_session(connection, row.key, len(fresh)) != basis.length:
             raise _Moved
+        self.vectors.check(bumped)
         key = (bumped.key << KEY_BITS) + bumped.counter - most + 1
         transcript.insert(connection, row.key, list(enumerate(fresh, key)))
         rows, found = self._put(connection, drafts, key + len(fresh), bumped, row.key)
         return _Written(bumped, basis, fresh, rows, found)
+
+    def _create(self, connection: Connection, now: int) -> banks.BankRow:
+        era = self.runtime.embedding.era
+        return banks.create(connection, self.owner, self.zone.key, self.language, now, era)
 
     def _put(
         self, connection: Connection, drafts: Sequence[Draft], key: int, bank: banks.BankRow, session: int

@@ -26,6 +26,7 @@ class BankRow:
     rev: int
     floor: int
     counter: int
+    era: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,7 @@ _COLUMNS = (
     banks.c.rev,
     banks.c.floor,
     banks.c.counter,
+    banks.c.era,
 )
 _BY_OWNER = sa.select(*_COLUMNS).where(banks.c.owner == bindparam("p_owner"))
 _SESSION = sa.select(sessions.c.key, sessions.c.name, sessions.c.length).where(
@@ -99,7 +101,9 @@ def locate(connection: Connection, owner: str, session: str) -> tuple[BankRow | 
     return bank, None if row.session is None else SessionRow(row.session, session, row.length)
 
 
-def create(connection: Connection, owner: str, timezone: str, language: str | None, now: int) -> BankRow:
+def create(
+    connection: Connection, owner: str, timezone: str, language: str | None, now: int, era: int
+) -> BankRow:
     """The bank of this owner, made if it is not there yet."""
     found = find(connection, owner)
     if found is not None:
@@ -115,6 +119,7 @@ def create(connection: Connection, owner: str, timezone: str, language: str | No
                     rev=0,
                     floor=0,
                     counter=0,
+                    era=era,
                     created=now,
                 )
             )

@@ -48,13 +48,17 @@ def put(connection: Connection, rows: Sequence[tuple[int, int, NDArray[np.float3
     )
 
 
-def finish(connection: Connection, name: str, dimension: int) -> bool:
-    """Switch to the gathered vectors, all or none; False if something was added or changed meanwhile."""
+def finish(connection: Connection, name: str, dimension: int) -> int | None:
+    """Switch to the gathered vectors, all or none; returns the new era.
+
+    None if something was added or changed meanwhile, which has to be embedded first.
+    """
     # Taking every bank's row first keeps writers out until the switch is done.
     connection.execute(sa.update(banks).values(rev=banks.c.rev + 1))
     if next_batch(connection):
-        return False
-    connection.execute(sa.update(banks).values(floor=banks.c.rev))
+        return None
+    era = int(read_meta(connection, "embedder_era") or 0) + 1
+    connection.execute(sa.update(banks).values(floor=banks.c.rev, era=era))
     connection.execute(sa.delete(vectors))
     current = (
         sa.select(staging.c.key, staging.c.vector)
@@ -68,7 +72,8 @@ def finish(connection: Connection, name: str, dimension: int) -> bool:
     write_meta(connection, _FOR, "")
     write_meta(connection, "embedder_name", name)
     write_meta(connection, "embedder_dimension", str(dimension))
-    return True
+    write_meta(connection, "embedder_era", str(era))
+    return era
 
 
 def count(connection: Connection) -> int:

@@ -49,6 +49,7 @@ banks = Table(
     ),  # the change counter: bumped first by every write, which so takes turns
     Column("floor", Key, nullable=False),  # caches that have seen less than this revision start anew
     Column("counter", Key, nullable=False),  # last n given to a message or memory
+    Column("era", Integer, nullable=False),  # which embedder its vectors come from: see Embedding
     Column("created", Key, nullable=False),
     sqlite_autoincrement=True,  # keys of erased banks are never given again
 )
