@@ -183,7 +183,6 @@ def truncate(text: str, max_tokens: int, counter: TokenCounter) -> str:
 
 
 _SENTENCE_END = re.compile(r"[.!?\u2026][\"'\u201d\u2019)\]]?(?=\s)|[。！？…]+[”’」』）]?|\n")
-_WORD = re.compile(r"[^\W\u2e80-\U0003ffff]")
 _JOINERS = frozenset("\u200d\ufe0e\ufe0f\u20e3")
 _FARTHEST = 64  # characters looked back for the end of a word or of an emoji
 
@@ -198,13 +197,18 @@ def _good_end(text: str, end: int) -> str:
     if ends:
         return text[: ends[-1]].rstrip()
     at, lowest = end, max(0, end - _FARTHEST)
-    while at > lowest and _WORD.match(text[at]) and _WORD.match(text[at - 1]):
+    while at > lowest and _in_word(text[at]) and _in_word(text[at - 1]):
         at -= 1
     if at == lowest:
         at = end
     while at > lowest and _inside_character(text, at):
         at -= 1
     return text[:at].rstrip()
+
+
+def _in_word(character: str) -> bool:
+    """Of a script that parts its words by blanks."""
+    return character < "\u2e80" and (character.isalnum() or character == "_")
 
 
 def _inside_character(text: str, at: int) -> bool:

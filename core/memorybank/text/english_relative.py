@@ -189,7 +189,7 @@ RULES: tuple[Rule, ...] = (
     ),
     (rf"\b(?:over|at|on|during){S}the{S}(?:past{S})?weekend\b", _the_weekend, "weekend"),
     (rf"\b(?P<pointer>last|past|this{S}past|this|next){S}{SEASON}", _season, _SEASONS),
-    (rf"\b(?:in|during|over|throughout|since){S}(?:the{S})?{SEASON}", _season, _SEASONS),
+    (rf"\b(?P<inside>(?:in|during|over|throughout|since){S}(?:the{S})?){SEASON}", _season, _SEASONS),
     (rf"\b{SOME}{S}(?P<unit>day|night|weekend|week|month|year)s?{S}(?:ago|back)\b", _ago, "ago back"),
     (rf"\b{SOME}{S}{_CLOCK}{S}ago\b", _hours_ago, "ago"),
     (rf"\bthe{S}other{S}(?:day|night|evening|morning)\b", _other_day, "other"),

@@ -13,6 +13,7 @@ import operator
 import re
 import threading
 import unicodedata
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
@@ -37,6 +38,11 @@ _RUN = (
     "\uac00-\ud7a3\u0e01-\u0e3a\u0e40-\u0e4e\u0e81-\u0ede\u1000-\u109f\u1780-\u17d3"
     "\U00020000-\U0003ffff"
 )
+_RUN_EDGES = sorted(
+    edge
+    for first, last in re.findall(r"(?s)([^-])(?:-(.))?", _RUN)
+    for edge in (first, chr(ord(last or first) + 1))
+)  # an odd number of them lies at or below a character of a run
 # Accents and vowel signs belong to their word, but are not \w.
 _MARK = (
     "\u0300-\u036f\u0483-\u0487\u0591-\u05bd\u0610-\u061a\u064b-\u065f\u0670"
@@ -50,9 +56,10 @@ _CHUNK = re.compile(
     r"|[\u2600-\u27bf\U0001f1e6-\U0001f1ff\U0001f300-\U0001f3fa\U0001f400-\U0001faff]"
 )
 _ASCII_CHUNK = re.compile(rf"{_CODE}|[A-Za-z0-9]++(?:['.,@_&+-][A-Za-z0-9]++)*+")
-_IS_RUN = re.compile(rf"[{_RUN}]")
 _CUT = re.compile(rf"(?s:.){{1,{_PIECE}}}(?=[\s\u3000-\u9fff]|\Z)|(?s:.){{1,{_PIECE}}}")
-_INNER_DOT = re.compile(rf"(?<=[{_RUN}])[\u00b7\u2022\u2027\u30fb](?=[{_RUN}])")  # 达·芬奇 = 达芬奇
+_INNER_DOT = re.compile(
+    r"(?<=[\u3400-\u9fff])[\u00b7\u2022\u2027\u30fb](?=[\u3400-\u9fff])"
+)  # 达·芬奇 = 达芬奇
 _QUOTES = str.maketrans(
     {"\u2019": "'", "\u2018": "'", "\u02bc": "'", "\u00ad": None, "\u200d": None, "\u200b": None}
 )
@@ -118,7 +125,7 @@ def _normalise(text: str) -> str:
 def _collect(chunks: list[str], keep_all: bool) -> list[str]:
     found: list[str] = []
     for chunk in chunks:
-        if chunk[0] > "\u0e00" and _IS_RUN.match(chunk):
+        if chunk[0] > "\u0e00" and bisect_right(_RUN_EDGES, chunk[0]) % 2:
             pairs = map(operator.add, chunk, chunk[1:])
             if keep_all:
                 found.extend(chunk)
