@@ -214,6 +214,21 @@ class Explanation:
     parts: Mapping[str, float] = field(default_factory=dict)
     archives_at: datetime | None = None
 
+    @property
+    def t(self) -> timedelta:
+        """``elapsed``, by its name in the formula."""
+        return self.elapsed
+
+    @property
+    def S(self) -> int:  # noqa: N802 - the name in the paper's formula
+        """``strength``, by its name in the formula."""
+        return self.strength
+
+    @property
+    def R(self) -> float:  # noqa: N802 - the name in the paper's formula
+        """``retention``, by its name in the formula."""
+        return self.retention
+
 
 @dataclass(frozen=True, slots=True)
 class Stats:
