@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo
 
-from memorybank import keeping, recalling, reinforcing, reporting, transfer, writing
+from memorybank import keeping, recalling, reinforcing, reporting, transfer, upkeep, writing
 from memorybank.clock import to_utc
 from memorybank.errors import InvalidInputError, NotFoundError
 from memorybank.forgetting import ForgettingCurve, ForgettingPolicy
@@ -68,6 +68,11 @@ class MemoryBank:
     def timezone(self) -> str:
         """The IANA zone whose midnights separate the days."""
         return self._zone.key
+
+    @property
+    def runtime(self) -> Runtime:
+        """The parts of the store, for the adapters and tools of this project."""
+        return self._runtime
 
     @property
     def curve(self) -> ForgettingCurve:
@@ -271,11 +276,12 @@ class MemoryBank:
 
     # -- reading -----------------------------------------------------------------------------------------------
 
-    def history(self, session: str, last: int | None = None) -> list[Message]:
-        """The session's messages, verbatim and in order; with ``last`` only the newest so many."""
+    def history(self, session: str, last: int | None = None, *, role: str | None = None) -> list[Message]:
+        """The session's messages, verbatim and in order; with ``last`` only the newest so many, with ``role``
+        ("user", "assistant", "system", "tool") only those."""
         name = check_name(session, "session")
         count = None if last is None else check_count(last, "last")
-        return reporting.history(self._runtime, self._owner, name, count)
+        return reporting.history(self._runtime, self._owner, name, count, role)
 
     def sessions(self) -> list[str]:
         """Names of the sessions, in order of their making."""
@@ -400,6 +406,10 @@ class MemoryBank:
     def clear(self, session: str) -> Erased:
         """Destroy a session: its messages, the turns made of them and its digest."""
         return keeping.clear(self._runtime, self._owner, check_name(session, "session"))
+
+    def erase(self) -> Erased:
+        """Remove this owner from the store altogether: the same as ``MemoryStore.erase(owner)``."""
+        return upkeep.erase(self._runtime, self._owner)
 
     def export(self, path: str | Path) -> int:
         """Write everything of this owner to a JSONL file (see ``MemoryStore.import_bank``); returns its lines.

@@ -25,12 +25,14 @@ from memorybank.records import banks, census, memories, provenance, transcript
 from memorybank.runtime import Runtime
 
 
-def history(runtime: Runtime, owner: str, session: str, last: int | None) -> list[Message]:
+def history(
+    runtime: Runtime, owner: str, session: str, last: int | None, role: str | None = None
+) -> list[Message]:
     """Messages of a session in order; an unknown session has none."""
     with runtime.database.read() as connection:
         bank = banks.find(connection, owner)
         row = None if bank is None else banks.find_session(connection, bank.key, session)
-        return [] if row is None else transcript.last(connection, row.key, last, owner, session)
+        return [] if row is None else transcript.last(connection, row.key, last, owner, session, role)
 
 
 def sessions(runtime: Runtime, owner: str) -> list[str]:

@@ -71,13 +71,29 @@ def by_ids(
     return found
 
 
-def last(connection: Connection, session: int, n: int | None, owner: str, session_name: str) -> list[Message]:
-    """The last ``n`` messages of a session (all of them for None), oldest first."""
+def last(
+    connection: Connection,
+    session: int,
+    n: int | None,
+    owner: str,
+    session_name: str,
+    role: str | None = None,
+) -> list[Message]:
+    """The last ``n`` messages of a session (all of them for None), oldest first; with ``role`` only its own."""
+    if role is not None:
+        found = last_of_role(connection, session, n, role)
+        return [_message(row, owner, session_name) for row in reversed(found)]
     if n is None:
         query = sa.select(*_COLUMNS).where(messages.c.session == session).order_by(messages.c.position)
         return [_message(row, owner, session_name) for row in connection.execute(query)]
     rows = connection.execute(_LAST, {"p_session": session, "p_n": n}).all()
     return [_message(row, owner, session_name) for row in reversed(rows)]
+
+
+def last_of_role(connection: Connection, session: int, n: int | None, role: str) -> Sequence[Any]:
+    """Rows of one role, newest first."""
+    query = sa.select(*_COLUMNS).where(messages.c.session == session, messages.c.role == role)
+    return connection.execute(query.order_by(messages.c.position.desc()).limit(n)).all()
 
 
 def of_bank(connection: Connection, bank: int, owner: str) -> list[Message]:
