@@ -66,7 +66,8 @@ class IndexUnavailableError(MemoryBankError):
     """The vector index is missing, locked by another process, damaged or down.
 
     ``reason`` is one word to decide by: ``locked``, ``damaged``, ``foreign``, ``newer``, ``unwritable``,
-    ``down``, ``forked`` or ``closed``. Only a damaged one may be wiped and rebuilt without asking.
+    ``limits``, ``down``, ``forked`` or ``closed``. Only a damaged one may be wiped and rebuilt without
+    asking.
     """
 
     def __init__(self, message: str, reason: str = "down") -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from memorybank.errors import IndexUnavailableError
 from memorybank.index.layout import FORMAT, Described, Kind, Layout, described
+from memorybank.index.limits import FILES_PER_COLLECTION
 from memorybank.index.protocol import checked_dimension
 
 if TYPE_CHECKING:
@@ -30,10 +31,11 @@ class Catalogue:
     meanwhile. Every method may raise Chroma's own errors; the index turns them into ours.
     """
 
-    def __init__(self, client: ClientAPI, layout: Layout, *, shared: bool) -> None:
+    def __init__(self, client: ClientAPI, layout: Layout, *, shared: bool, most: int | None = None) -> None:
         self.layout = layout
         self._client = client
         self._shared = shared
+        self._most = most
         self._known: dict[str, tuple[Collection, Described]] = {}
         self.dimension = 0
         """Of the vectors that are there; 0 while nobody knows."""
@@ -43,6 +45,12 @@ class Catalogue:
         self.clear()
         for collection in self._listed():
             self._know(collection)
+        self._check_room(len(self._known))
+
+    def has_room(self) -> bool:
+        """Whether one more collection can be kept open besides the shards, those made later included."""
+        own = sum(about.bank is not None for _, about in list(self._known.values()))
+        return self._most is None or self.layout.shards + own < self._most
 
     def clear(self) -> None:
         """Forget everything that was read."""
@@ -105,6 +113,7 @@ class Catalogue:
 
     def create(self, name: str, metadata: dict[str, str | int]) -> Collection:
         """A collection of that name, with our settings. IndexUnavailableError if one with others is there."""
+        self._check_room(len(self._known) + (name not in self._known))
         collection = self._client.get_or_create_collection(
             name,
             metadata=dict(metadata),
@@ -139,6 +148,14 @@ class Catalogue:
             self._know(self._client.get_collection(name, embedding_function=None))
         except NotFoundError:
             self._known.pop(name, None)
+
+    def _check_room(self, needed: int) -> None:
+        if self._most is not None and needed > self._most:
+            raise IndexUnavailableError(
+                f"the Chroma index has {needed} collections, but this process may open files for {self._most} only; "
+                f"allow it {needed * FILES_PER_COLLECTION} open files or more (ulimit -n)",
+                "limits",
+            )
 
     def _ours(self, name: str) -> bool:
         return name.startswith(self.layout.namespace + ".")

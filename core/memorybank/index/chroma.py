@@ -21,6 +21,7 @@ from memorybank.index.client import Server, connect_server, disconnect, guarded,
 from memorybank.index.folder import Folder
 from memorybank.index.gate import Gate
 from memorybank.index.layout import DEFAULT_SHARDS, Kind, Layout
+from memorybank.index.limits import most_collections
 from memorybank.index.moving import move_out, sweep
 from memorybank.index.protocol import (
     Hits,
@@ -53,7 +54,7 @@ class ChromaIndex:
         self._gate = Gate()
         self._writing = threading.Lock()
         self._suspect = False
-        self._catalogue = Catalogue(client, layout, shared=folder is None)
+        self._catalogue = self._new_catalogue()
         self._run("reading Chroma's collections", self._survey)
 
     @classmethod
@@ -74,8 +75,8 @@ class ChromaIndex:
         closed cleanly.
 
         Raises IndexUnavailableError with a ``reason``: ``locked`` (another process holds the folder),
-        ``damaged``, ``foreign`` (not ours, or other shards), ``newer``, ``unwritable``, ``down`` (the
-        server).
+        ``damaged``, ``foreign`` (not ours, or other shards), ``newer``, ``unwritable``, ``limits`` (too few
+        open files allowed), ``down`` (the server).
         """
         if isinstance(where, str) and where.startswith(("http://", "https://")):
             where = Server(where)
@@ -218,7 +219,7 @@ class ChromaIndex:
             self._folder.clear()
             self._layout = self._folder.layout(self._layout.shards, self._layout.namespace)
             self._client = self._folder.connect()
-            self._catalogue = Catalogue(self._client, self._layout, shared=False)
+            self._catalogue = self._new_catalogue()
             self._suspect = False
             self._gate.reopen()
 
@@ -272,6 +273,11 @@ class ChromaIndex:
                 raise
         self._catalogue.survey()
         return operation()
+
+    def _new_catalogue(self) -> Catalogue:
+        embedded = self._folder is not None
+        most = most_collections() if embedded else None
+        return Catalogue(self._client, self._layout, shared=not embedded, most=most)
 
     def _survey(self) -> None:
         self._catalogue.survey()

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from memorybank.errors import IndexUnavailableError
 from memorybank.index.client import connect_folder
 from memorybank.index.layout import DEFAULT_SHARDS, FORMAT, Layout
+from memorybank.index.limits import fitting_shards, most_collections
 from memorybank.index.lock import LOCK_NAME, FolderLock
 from memorybank.index.probe import probe
 
@@ -81,7 +82,9 @@ class Folder:
                     "give the Chroma index a folder of its own",
                     "foreign",
                 )
-            self._layout = Layout(DEFAULT_SHARDS if shards is None else shards, namespace)
+            if shards is None:
+                shards = fitting_shards(DEFAULT_SHARDS, most_collections())
+            self._layout = Layout(shards, namespace)
             self._write({})
             return self._layout
         layout = written.layout

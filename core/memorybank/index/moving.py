@@ -4,9 +4,13 @@ row.
 
 from __future__ import annotations
 
+import logging
+
 from memorybank.index import rows
 from memorybank.index.catalogue import Catalogue
 from memorybank.index.layout import Kind
+
+logger = logging.getLogger("memorybank.index")
 
 
 def move_out(catalogue: Catalogue, bank: str) -> None:
@@ -16,6 +20,9 @@ def move_out(catalogue: Catalogue, bank: str) -> None:
     """
     if catalogue.own(bank) is not None or catalogue.moved(bank):
         sweep(catalogue, bank)
+        return
+    if not catalogue.has_room():
+        logger.warning("a large bank stays in its shard: the limit on open files (ulimit -n) is too low")
         return
     layout = catalogue.layout
     catalogue.remove(layout.own_name(bank))  # a copy that was interrupted: rows may have changed since

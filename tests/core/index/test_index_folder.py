@@ -322,6 +322,52 @@ class TestUnwritable:
         works(folder, reset=False)
 
 
+class TestOpenFiles:
+    """Embedded Chroma evicts indices when it has too many for the limit on open files, and may lose rows then."""
+
+    PROGRAM = """
+import resource
+resource.setrlimit(resource.RLIMIT_NOFILE, (int(sys.argv[2]), int(sys.argv[2])))
+try:
+    index = ChromaIndex.open(folder)
+    for number in range(int(sys.argv[3])):
+        index.upsert(f"bank-{number}", names(3), unit_rows(3))
+        index.promote(f"bank-{number}")
+        assert index.count(f"bank-{number}") == 3
+    say(len(index.promoted()))
+    index.close()
+except IndexUnavailableError as error:
+    say(error.reason, error)
+"""
+
+    def run(self, folder: Path, files: int, banks: int) -> str:
+        """What a process says that may open so many files and promotes so many banks."""
+        if sys.platform == "win32":
+            pytest.skip("Windows has no such limit")
+        done = subprocess.run(
+            [sys.executable, "-c", PREAMBLE + self.PROGRAM, str(folder), str(files), str(banks)],
+            capture_output=True,
+            text=True,
+            env=ENVIRONMENT,
+            check=True,
+        )
+        return done.stdout
+
+    def test_a_new_folder_takes_fewer_shards_and_few_own_collections(self, tmp_path: Path) -> None:
+        """With 100 files: 20 collections, 10 of them shards; promoting an 11th bank changes nothing."""
+        assert self.run(tmp_path, 100, 13) == "10\n"
+        assert json.loads((tmp_path / "memorybank.json").read_text())["shards"] == 10
+
+    def test_a_folder_with_more_collections_than_fit_is_refused(self, tmp_path: Path) -> None:
+        """Made under a higher limit: unavailable, with the limit that it needs; nothing is lost."""
+        index = ChromaIndex.open(tmp_path, shards=64)
+        for number in range(40):
+            index.upsert(f"bank-{number}", names(1), unit_rows(1))
+        index.close()
+        assert self.run(tmp_path, 60, 0).startswith("limits ")
+        ChromaIndex.open(tmp_path).close()
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform has no fork")
 class TestFork:
     """A forked child must not use the parent's client: Chroma hangs there."""
