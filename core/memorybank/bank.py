@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Literal
 from zoneinfo import ZoneInfo
@@ -12,6 +12,9 @@ from memorybank import keeping, recalling, reinforcing, reporting, transfer, upk
 from memorybank.clock import to_utc
 from memorybank.errors import InvalidInputError, NotFoundError
 from memorybank.forgetting import ForgettingCurve, ForgettingPolicy
+from memorybank.hierarchy import consolidation
+from memorybank.hierarchy.consolidation import Progress
+from memorybank.hierarchy.settings import HierarchySettings
 from memorybank.intake import check_count, check_ids, check_levels, check_name, to_messages
 from memorybank.models import (
     Consolidated,
@@ -335,9 +338,33 @@ class MemoryBank:
         """The recent messages of a session and the digest of what came before."""
         return reporting.window(self._runtime, self._owner, check_name(session, "session"))
 
-    def consolidate(self, until: Time | date | None = None, now: Time | None = None) -> Consolidated:
-        """Write what is missing or stale of day events, day portraits and the globals."""
-        raise NotImplementedError
+    def consolidate(
+        self,
+        until: Time | date | None = None,
+        now: Time | None = None,
+        *,
+        settings: HierarchySettings | None = None,
+        progress: Progress | None = None,
+    ) -> Consolidated:
+        """Write what is missing or stale of day events, day portraits, the globals and the sessions' digests.
+
+        ``until`` is the last day to write (default: yesterday, the last one that is over). With the store's
+        ``llm`` the model writes; without one, texts are quotes. Calling it again changes nothing; what failed is
+        in the result and is tried again then. ``settings``: lengths, timeout, prompts. ``progress`` is called
+        with what is being written, how many days are done, and how many there are.
+        """
+        moment = self._now(now)
+        last = self._yesterday(moment) if until is None else self._day(until, "until")
+        return consolidation.consolidate(
+            self._runtime,
+            self._owner,
+            zone=self._zone,
+            language=self._language,
+            until=last,
+            now=moment,
+            settings=settings,
+            progress=progress,
+        )
 
     def consolidate_soon(self, now: Time | None = None) -> None:
         """Consolidate on the store's background thread and return at once; failures are logged and retried later.
@@ -359,17 +386,31 @@ class MemoryBank:
         return self._derived(Level.DAY_PORTRAIT, Level.PORTRAIT, day)
 
     def _derived(self, daily: Level, overall: Level, day: date | str | None) -> Memory | None:
-        if isinstance(day, str):
+        wanted = None if day is None else self._day(day, "day")
+        return consolidation.current(
+            self._runtime,
+            self._owner,
+            overall if wanted is None else daily,
+            wanted,
+            zone=self._zone,
+            until=self._yesterday(self._now(None)),
+        )
+
+    def _yesterday(self, now: datetime) -> date:
+        return now.astimezone(self._zone).date() - timedelta(days=1)
+
+    def _day(self, value: object, what: str) -> date:
+        """A local day from a date, a datetime or an ISO 8601 text of either."""
+        if isinstance(value, date) and not isinstance(value, datetime):
+            return value
+        if isinstance(value, str) and len(value.strip()) == len("YYYY-MM-DD"):
             try:
-                day = date.fromisoformat(day)
+                return date.fromisoformat(value.strip())
             except ValueError as error:
-                raise InvalidInputError(f"day={day!r} is not a date; give a date or 'YYYY-MM-DD'") from error
-        if isinstance(day, datetime):
-            day = to_utc(day, self._zone, "day").astimezone(self._zone).date()
-        if day is not None and not isinstance(day, date):
-            raise InvalidInputError(f"day must be a date, not {type(day).__name__}")
-        level = overall if day is None else daily
-        return reporting.derived(self._runtime, self._owner, level, day, self._zone)
+                raise InvalidInputError(f"{what}={value!r} is not a date; give a date or 'YYYY-MM-DD'") from error
+        if not isinstance(value, str | datetime):
+            raise InvalidInputError(f"{what} must be a date, not {type(value).__name__}")
+        return to_utc(value, self._zone, what).astimezone(self._zone).date()
 
     # -- forgetting --------------------------------------------------------------------------------------------
 

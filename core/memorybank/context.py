@@ -228,11 +228,13 @@ class _Page:
         return f"- ({self.day(memory.began)}, {what}) {self.lines(memory.text)}"
 
     def choose(self, recalled: Sequence[Recalled], *, used: str, now: datetime) -> list[Recalled]:
-        """The best ones that fit in what is left, skipping those that do not."""
+        """The best ones that fit in what is left; those that do not, or only repeat what is there, are skipped."""
         title = self.words.recalled.format(today=self.day(now))
         room = self.max_tokens - self.counter(f"{used}\n\n{title}")
         taken: list[Recalled] = []
         for one in recalled:
+            if _repeats(one.memory, taken):
+                continue
             cost = self.counter("\n" + self.item(one.memory))
             if cost <= room:
                 taken.append(one)
@@ -245,6 +247,13 @@ class _Page:
         title = self.words.recalled.format(today=self.day(now))
         ordered = sorted(taken, key=lambda one: one.memory.began, reverse=True)
         return ["\n".join([title, *(self.item(one.memory) for one in ordered)])]
+
+
+def _repeats(memory: Memory, taken: Sequence[Recalled]) -> bool:
+    """Whether a summary's sources are all there already."""
+    there = {one.memory.id for one in taken}
+    summary = memory.level in (Level.DAY_EVENTS, Level.DAY_PORTRAIT, Level.EVENTS)
+    return summary and bool(memory.sources) and there.issuperset(memory.sources)
 
 
 _SPEAKER = re.compile(r"^([ \t]{0,8})(user|assistant)[ \t]?[:\uff1a][ \t]?", re.IGNORECASE | re.MULTILINE)

@@ -80,7 +80,9 @@ def derived(runtime: Runtime, owner: str, level: Level, day: date | None, zone: 
             first, following = day_bounds(day, zone)
             began, before = to_micros(first), to_micros(following)
         rows = memories.of_bank(connection, bank.key, owner, {}, levels=[level], began=began, before=before)
-    return rows[-1].memory if rows else None
+    # Blocks of days have the level of the global text and a position; an empty text has nothing to say.
+    found = [row.memory for row in rows if row.memory.text and (day is not None or row.position is None)]
+    return found[-1] if found else None
 
 
 def window(runtime: Runtime, owner: str, session: str, size: int | None = None) -> Window:

@@ -137,6 +137,8 @@ def _by_kind(quotes: Iterable[Quote]) -> list[Quote]:
 
 def _self_row(quote: Quote, language: Language) -> str:
     name = KINDS[quote.kind or "fact"][language]
+    if quote.speaker != "user":
+        name += f" ({quote.speaker})" if language == "en" else f"（{quote.speaker}）"
     text = quote.text.replace("\n", " ")
     if language == "zh":
         return f"{name}：「{text}」（{quote.day.isoformat()}）"
@@ -169,7 +171,7 @@ def join_portraits(
     names = [name for both in KINDS.values() for name in both.values()]
 
     def place(quote: Quote) -> tuple[int, int, int]:
-        label = re.split("[:：]", quote.text, maxsplit=1)[0]
+        label = re.split(" ?[(（:：]", quote.text, maxsplit=1)[0]
         return (names.index(label) if label in names else len(names), -quote.day.toordinal(), quote.order)
 
     return "\n".join(quote.text for quote in sorted(quotes, key=place))

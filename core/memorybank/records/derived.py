@@ -1,0 +1,149 @@
+"""What is made from memories: summaries and portraits of days, of blocks of days, of all days; digests.
+
+Columns that turns use for their place mean here: ``position`` of a day's summary is the weight of the turns it
+has seen (see ``TurnMark``), of a block of days its code (see ``hierarchy.grouping``), of a global text null, of
+a digest the position in the session up to which it covers. A text may be empty: nothing to say, or (stale)
+taken away because a source was deleted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, bindparam
+
+from memorybank.models import Level, Maker
+from memorybank.records.schema import first_key, last_key, memories, messages, sessions
+from memorybank.records.types import IdList
+
+
+@dataclass(frozen=True, slots=True)
+class TurnMark:
+    """A turn without its text: ``began`` and ``ended`` in microseconds; ``weight`` grows when a reply joins it."""
+
+    key: int
+    id: str
+    began: int
+    ended: int
+    weight: int
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """A summary or portrait without its text; ``length`` is that of the text, in characters."""
+
+    key: int
+    id: str
+    level: Level
+    began: int
+    ended: int
+    maker: Maker
+    stale: bool
+    version: int
+    position: int | None
+    sources: tuple[str, ...]
+    length: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMark:
+    """A session: its key, name, and the position of the next message."""
+
+    key: int
+    name: str
+    length: int
+
+
+_OWN = memories.c.key.between(bindparam("p_first"), bindparam("p_last"))
+_TURNS = (
+    sa.select(
+        memories.c.key,
+        memories.c.id,
+        memories.c.began,
+        memories.c.ended,
+        sa.func.length(sa.type_coerce(memories.c.sources, sa.Text), type_=sa.Integer),
+    )
+    .where(_OWN, memories.c.level == Level.TURN.value)
+    .order_by(memories.c.began, memories.c.key)
+)
+_DERIVED = (
+    sa.select(
+        memories.c.key,
+        memories.c.id,
+        memories.c.level,
+        memories.c.began,
+        memories.c.ended,
+        memories.c.maker,
+        memories.c.stale,
+        memories.c.version,
+        memories.c.position,
+        sa.type_coerce(memories.c.sources, IdList),
+        sa.func.length(sa.type_coerce(memories.c.text, sa.Text), type_=sa.Integer),
+    )
+    .where(_OWN, memories.c.level.in_(bindparam("p_levels", expanding=True)))
+    .order_by(memories.c.began, memories.c.key)
+)
+_SESSIONS = (
+    sa.select(sessions.c.key, sessions.c.name, sessions.c.length)
+    .where(
+        sessions.c.bank == bindparam("p_bank"),
+        sessions.c.length > bindparam("p_longer"),
+        sa.exists().where(messages.c.session == sessions.c.key, messages.c.at >= bindparam("p_since")),
+    )
+    .order_by(sessions.c.key)
+)
+_ROLES = sa.select(messages.c.id, messages.c.role, messages.c.name).where(
+    messages.c.session == bindparam("p_session"), messages.c.id.in_(bindparam("p_ids", expanding=True))
+)
+_LIVELY = (
+    sa.select(memories.c.key)
+    .where(
+        _OWN,
+        memories.c.level.in_([Level.TURN.value, Level.NOTE.value]),
+        memories.c.last_recalled >= bindparam("p_since"),
+    )
+    .order_by(memories.c.strength.desc(), memories.c.last_recalled.desc(), memories.c.key)
+    .limit(bindparam("p_n"))
+)
+
+
+def _range(bank: int) -> dict[str, int]:
+    return {"p_first": first_key(bank), "p_last": last_key(bank)}
+
+
+def turn_marks(connection: Connection, bank: int) -> list[TurnMark]:
+    """Every turn of a bank, by time."""
+    return [TurnMark(*row) for row in connection.execute(_TURNS, _range(bank))]
+
+
+def of_levels(connection: Connection, bank: int, levels: Sequence[Level]) -> list[Derived]:
+    """Everything derived of these levels, by time."""
+    wanted = {**_range(bank), "p_levels": [level.value for level in levels]}
+    return [
+        Derived(key, id_, Level(level), began, ended, Maker(maker), stale, version, position, sources, length)
+        for key, id_, level, began, ended, maker, stale, version, position, sources, length in connection.execute(
+            _DERIVED, wanted
+        )
+    ]
+
+
+def lively_sessions(connection: Connection, bank: int, longer_than: int, since: int) -> list[SessionMark]:
+    """Sessions of more than so many messages, with one at or after ``since`` (microseconds)."""
+    values = {"p_bank": bank, "p_longer": longer_than, "p_since": since}
+    return [SessionMark(*row) for row in connection.execute(_SESSIONS, values)]
+
+
+def roles(connection: Connection, session: int, ids: Sequence[str]) -> dict[str, tuple[str, str | None]]:
+    """Role and name of messages of a session, by id."""
+    found: dict[str, tuple[str, str | None]] = {}
+    for at in range(0, len(ids), 500):
+        rows = connection.execute(_ROLES, {"p_session": session, "p_ids": list(ids[at : at + 500])})
+        found.update((id_, (role, name)) for id_, role, name in rows)
+    return found
+
+
+def most_recalled(connection: Connection, bank: int, since: int, n: int) -> list[int]:
+    """Keys of the strongest turns and notes recalled at or after ``since`` (microseconds)."""
+    return list(connection.execute(_LIVELY, {**_range(bank), "p_since": since, "p_n": n}).scalars())
