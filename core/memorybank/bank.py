@@ -15,7 +15,7 @@ from memorybank.forgetting import ForgettingCurve, ForgettingPolicy
 from memorybank.hierarchy import consolidation
 from memorybank.hierarchy.consolidation import Progress
 from memorybank.hierarchy.settings import HierarchySettings
-from memorybank.intake import check_count, check_ids, check_levels, check_name, to_messages
+from memorybank.intake import check_count, check_ids, check_levels, check_name, redacted, to_messages
 from memorybank.models import (
     Consolidated,
     Context,
@@ -407,7 +407,9 @@ class MemoryBank:
             try:
                 return date.fromisoformat(value.strip())
             except ValueError as error:
-                raise InvalidInputError(f"{what}={value!r} is not a date; give a date or 'YYYY-MM-DD'") from error
+                raise InvalidInputError(
+                    f"{what}={value!r} is not a date; give a date or 'YYYY-MM-DD'"
+                ) from error
         if not isinstance(value, str | datetime):
             raise InvalidInputError(f"{what} must be a date, not {type(value).__name__}")
         return to_utc(value, self._zone, what).astimezone(self._zone).date()
@@ -469,4 +471,4 @@ class MemoryBank:
             raise InvalidInputError(f"text must be a string, not {type(text).__name__}")
         if not text.strip():
             raise InvalidInputError("text is blank; there is nothing to remember")
-        return self._runtime.redact(text) if self._runtime.redact else text
+        return redacted(text, self._runtime.redact)

@@ -109,6 +109,16 @@ def to_messages(items: object, *, at: datetime, zone: ZoneInfo, redact: Redact |
     return [_message(item, f"messages[{i}]", at, zone, redact) for i, item in enumerate(items)]
 
 
+def redacted(text: str, redact: Redact | None) -> str:
+    """The text as the hook leaves it. Raises InvalidInputError if the hook gives anything but a string."""
+    if redact is None:
+        return text
+    found = redact(text)
+    if not isinstance(found, str):
+        raise InvalidInputError(f"redact gave {type(found).__name__}; it must give a string for every text")
+    return found
+
+
 def _message(item: object, where: str, at: datetime, zone: ZoneInfo, redact: Redact | None) -> Message:
     if isinstance(item, Mapping):
         missing = [
@@ -145,11 +155,11 @@ def _checked(m: Message, where: str, at: datetime, zone: ZoneInfo, redact: Redac
     return replace(
         m,
         role=_ROLES[m.role.strip().lower()],
-        text=redact(m.text) if redact else m.text,
+        text=redacted(m.text, redact),
         at=at if m.at is None else to_utc(m.at, zone, f"{where}: at"),
         id=None if m.id is None else check_name(m.id, f"{where}: id"),
         name=(m.name.strip() or None) if m.name else None,
-        payload=redact(m.payload) if redact and m.payload else m.payload,
+        payload=redacted(m.payload, redact) if m.payload else m.payload,
     )
 
 
@@ -159,7 +169,7 @@ def _text(content: object, where: str) -> str:
         return ""
     if isinstance(content, str):
         return content
-    if isinstance(content, Sequence):
+    if isinstance(content, Sequence) and not isinstance(content, bytes | bytearray):
         parts = []
         for part in content:
             if isinstance(part, str):

@@ -62,6 +62,14 @@ def spoken(message: Message) -> str:
     return strip_context(message.text).strip()
 
 
+def wordless(message: Message) -> bool:
+    """Whether a user said something without words (a picture): what answers it answers nothing before it.
+
+    A message that held nothing but recalled context is not one: the question it was put beside is still open.
+    """
+    return message.role == "user" and not message.text.strip()
+
+
 def line(message: Message, words: str) -> str:
     """A line of a memory's text: ``speaker: words``."""
     return f"{message.name or message.role}: {words}"
@@ -80,6 +88,10 @@ def draft_turns(messages: Sequence[Message], open_turn: Open | None) -> list[Dra
     fresh = False  # whether ``current`` differs from what is stored
     for message in messages:
         words = spoken(message)
+        if wordless(message):
+            if current is not None and fresh:
+                drafts.append(current)
+            current, fresh = None, False
         if not words or message.at is None or message.id is None:
             continue
         if message.role == "assistant" and current is not None and _answers(message, current):

@@ -22,7 +22,7 @@ from memorybank.records.memories import Features, Row
 from memorybank.records.schema import KEY_BITS, Pending
 from memorybank.resident import Completion
 from memorybank.runtime import Runtime
-from memorybank.turns import Draft, Open, draft_turns, features, spoken
+from memorybank.turns import Draft, Open, draft_turns, features, spoken, wordless
 
 logger = logging.getLogger("memorybank.writing")
 
@@ -33,8 +33,8 @@ _TRIES = 4
 class Basis:
     """What a plan was made on; it holds as long as the session has not changed since."""
 
-    bank: banks.BankRow | None = None
     session: banks.SessionRow | None = None
+    free: bool = False  # made on nothing: the messages have no ids of their own and answer nothing stored
     tail: Open | None = None
     known: dict[str, Message] = field(default_factory=dict)
 
@@ -104,9 +104,12 @@ def add(
     vectors = Vectors(runtime)
     given = {m.id for m in messages if m.id is not None}
     identified = [m if m.id is not None else replace(m, id=uuid.uuid4().hex) for m in messages]
+    free = not given and next((m.role for m in identified if spoken(m)), "") != "assistant"
     for attempt in range(_TRIES):
-        with runtime.database.read() as connection:
-            basis = _basis(connection, owner, session, identified, given)
+        basis = Basis(free=True)
+        if not free:
+            with runtime.database.read() as connection:
+                basis = _basis(connection, owner, session, identified, given)
         fresh = _fresh(identified, basis, owner, session)
         if not fresh:
             return _returned(identified, basis, fresh)
@@ -134,20 +137,26 @@ def _basis(
 ) -> Basis:
     bank, row = banks.locate(connection, owner, session)
     if bank is None or row is None:
-        return Basis(bank)
+        return Basis()
     known = transcript.by_ids(connection, row.key, sorted(given), owner, session) if given else {}
     first = next((m for m in messages if m.id not in known and spoken(m)), None)
     if first is None or first.role != "assistant":
-        return Basis(bank, row, None, known)  # what begins a turn of its own completes none
+        return Basis(row, known=known)  # what begins a turn of its own completes none
     tail = memories.tail(connection, row.key, owner, session)
-    return Basis(bank, row, None if tail is None else _open(connection, row.key, tail, owner, session), known)
+    return Basis(row, tail=None if tail is None else _open(connection, row, tail, owner), known=known)
 
 
-def _open(connection: Connection, session: int, tail: Row, owner: str, name: str) -> Open | None:
+def _open(connection: Connection, session: banks.SessionRow, tail: Row, owner: str) -> Open | None:
     memory = tail.memory
-    starters = transcript.by_ids(connection, session, memory.sources[:1], owner, name)
-    if not starters or next(iter(starters.values())).role != "user":
+    edges = dict.fromkeys([*memory.sources[:1], *memory.sources[-1:]])
+    said = transcript.by_ids(connection, session.key, list(edges), owner, session.name)
+    if len(said) != len(edges) or not said or said[memory.sources[0]].role != "user":
         return None
+    since = session.length - 1 - said[memory.sources[-1]].position
+    if since:
+        between = transcript.last(connection, session.key, since, owner, session.name)
+        if between[0].position != session.length - since or any(wordless(m) for m in between):
+            return None  # what this would answer was deleted, or had no words
     return Open(
         tail.key,
         tail.revised,
@@ -209,32 +218,32 @@ class _Plan:
         """
         micros = to_micros(self.now)
         most = 2 * len(self.messages)  # a key for each message and at most one for each turn
-        bank = basis.bank or self._create(connection, micros)
-        bumped = banks.bump(connection, bank.key, most)
-        if bumped is None:
-            if not insist:
-                raise _Moved
-            bank = self._create(connection, micros)
-            bumped = banks.bump(connection, bank.key, most)
-            if bumped is None:
-                raise _Moved
-        if insist:
-            banks.create_session(connection, bumped.key, self.session, micros)
+        bank = banks.bump_owner(connection, self.owner, most) or self._create(connection, micros, most)
+        if insist and not basis.free:
             basis = _basis(connection, self.owner, self.session, self.messages, self.given)
             fresh = _fresh(self.messages, basis, self.owner, self.session)
             drafts = draft_turns(fresh, basis.tail)
-        row = basis.session or banks.create_session(connection, bumped.key, self.session, micros)
-        if fresh and banks.grow_session(connection, row.key, len(fresh)) != basis.length:
+            if not fresh:
+                return _Written(bank, basis, fresh, [], {})
+        row = banks.grow_named(connection, bank.key, self.session, len(fresh), micros)
+        if basis.free:
+            fresh = [replace(m, position=row.length + m.position) for m in fresh]
+            drafts = [replace(draft, position=row.length + draft.position) for draft in drafts]
+        elif row.length != basis.length:
             raise _Moved
-        self.vectors.check(bumped)
-        key = (bumped.key << KEY_BITS) + bumped.counter - most + 1
+        self.vectors.check(bank)
+        key = (bank.key << KEY_BITS) + bank.counter - most + 1
         transcript.insert(connection, row.key, list(enumerate(fresh, key)))
-        rows, found = self._put(connection, drafts, key + len(fresh), bumped, row.key)
-        return _Written(bumped, basis, fresh, rows, found)
+        rows, found = self._put(connection, drafts, key + len(fresh), bank, row.key)
+        return _Written(bank, basis, fresh, rows, found)
 
-    def _create(self, connection: Connection, now: int) -> banks.BankRow:
+    def _create(self, connection: Connection, now: int, keys: int) -> banks.BankRow:
         era = self.runtime.embedding.era
-        return banks.create(connection, self.owner, self.zone.key, self.language, now, era)
+        made = banks.create(connection, self.owner, self.zone.key, self.language, now, era)
+        bumped = banks.bump(connection, made.key, keys)
+        if bumped is None:
+            raise _Moved
+        return bumped
 
     def _put(
         self, connection: Connection, drafts: Sequence[Draft], key: int, bank: banks.BankRow, session: int
