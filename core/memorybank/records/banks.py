@@ -75,14 +75,19 @@ _BUMP = (
 _BUMP_OWNER = (
     sa.update(banks)
     .where(banks.c.owner == bindparam("p_owner"))
-    .values(rev=banks.c.rev + 1)
+    .values(rev=banks.c.rev + 1, counter=banks.c.counter + bindparam("p_keys"))
     .returning(*_COLUMNS)
 )
 _GROW = (
     sa.update(sessions)
     .where(sessions.c.key == bindparam("p_key"))
     .values(length=sessions.c.length + bindparam("p_n"))
-    .returning(sessions.c.length)
+)
+_GROW_NAMED = (
+    sa.update(sessions)
+    .where(sessions.c.bank == bindparam("p_bank"), sessions.c.name == bindparam("p_name"))
+    .values(length=sessions.c.length + bindparam("p_n"))
+    .returning(sessions.c.key, sessions.c.length)
 )
 
 
@@ -140,9 +145,9 @@ def bump(connection: Connection, key: int, keys: int = 0) -> BankRow | None:
     return None if row is None else BankRow(*row)
 
 
-def bump_owner(connection: Connection, owner: str) -> BankRow | None:
-    """``bump`` by the owner's name, without keys; None if there is no such bank."""
-    row = connection.execute(_BUMP_OWNER, {"p_owner": owner}).first()
+def bump_owner(connection: Connection, owner: str, keys: int = 0) -> BankRow | None:
+    """``bump`` by the owner's name; None if there is no such bank."""
+    row = connection.execute(_BUMP_OWNER, {"p_owner": owner, "p_keys": keys}).first()
     return None if row is None else BankRow(*row)
 
 
@@ -192,10 +197,19 @@ def create_session(connection: Connection, bank: int, name: str, now: int) -> Se
     return made
 
 
-def grow_session(connection: Connection, session: int, n: int) -> int | None:
-    """Reserve ``n`` positions; returns the first of them, None if the session was cleared."""
-    length = connection.execute(_GROW, {"p_key": session, "p_n": n}).scalar()
-    return None if length is None else int(length) - n
+def grow_session(connection: Connection, session: int, n: int) -> None:
+    """Reserve ``n`` positions."""
+    connection.execute(_GROW, {"p_key": session, "p_n": n})
+
+
+def grow_named(connection: Connection, bank: int, name: str, n: int, now: int) -> SessionRow:
+    """Reserve ``n`` positions of a session, made if it is not there; its ``length`` is the first of them."""
+    values = {"p_bank": bank, "p_name": name, "p_n": n}
+    row = connection.execute(_GROW_NAMED, values).first()
+    if row is None:
+        create_session(connection, bank, name, now)
+        row = connection.execute(_GROW_NAMED, values).one()
+    return SessionRow(row.key, name, row.length - n)
 
 
 def session_names(connection: Connection, bank: int) -> list[str]:
