@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from typing import Literal
 
-from memorybank.tokens import TokenCounter, truncate
-
 from memorybank.hierarchy.fencing import CLOSE, OPEN, cut_fenced, defuse, indent
 from memorybank.models import Context, Level, Memory, Message, Recalled
+from memorybank.tokens import TokenCounter, truncate
 
 Language = Literal["en", "zh"]
 
