@@ -111,6 +111,11 @@ class MemoryStore:
         return self._runtime
 
     @property
+    def closed(self) -> bool:
+        """Whether ``close`` was called."""
+        return self._closed
+
+    @property
     def embedder(self) -> Embedder | None:
         """What embeds, or None where recall is by words only."""
         return self._runtime.embedder
