@@ -169,7 +169,7 @@ class MemoryBank:
 
         ``levels`` (default: turns, notes and day events), ``since``/``until`` (by the time the memory is about),
         ``session`` (only what was said there) narrow the search. ``reinforce`` credits what is returned: strength
-        + 1, t = 0. ``min_score`` leaves out what fits too little ("auto": the floor calibrated for the embedder).
+        + 1, t = 0 (not in a store opened read-only). ``min_score`` leaves out what fits too little ("auto": the floor calibrated for the embedder).
         ``asking`` names the session in which the question is put: its turn in progress is not recalled to itself,
         what it used lately ranks a little higher, and a memory is credited once per user turn.
         A blank query recalls nothing. Raises InvalidInputError.
@@ -178,7 +178,7 @@ class MemoryBank:
             query, k, levels, since, until, session, now, min_score, include_archived, asking
         )
         recalled = recalling.recall(self._runtime, self._owner, request)
-        if reinforce:
+        if reinforce and not self._runtime.database.read_only:
             reinforcing.reinforce(
                 self._runtime, self._owner, [r.memory for r in recalled], asking=asking, now=request.now
             )
@@ -232,7 +232,7 @@ class MemoryBank:
             language=self._language,
             shown=frozenset(shown),
         )
-        if reinforce:
+        if reinforce and not self._runtime.database.read_only:
             reinforcing.reinforce(
                 self._runtime,
                 self._owner,
@@ -258,7 +258,7 @@ class MemoryBank:
         if not isinstance(query, str):
             raise InvalidInputError(f"query must be a string, not {type(query).__name__}")
         if isinstance(min_score, bool) or not (
-            min_score in (None, "auto") or isinstance(min_score, int | float)
+            min_score in (None, "auto") or (isinstance(min_score, int | float) and min_score == min_score)
         ):
             raise InvalidInputError(f"min_score={min_score!r}; give a number, 'auto' or None")
         return recalling.Request(

@@ -62,6 +62,8 @@ def check_levels(levels: Iterable[Level | str] | None) -> tuple[Level, ...] | No
         return None
     if isinstance(levels, str):
         levels = [levels]
+    if not isinstance(levels, Iterable):
+        raise InvalidInputError(f"levels must be a list of levels, not {type(levels).__name__}")
     found = []
     for level in levels:
         try:

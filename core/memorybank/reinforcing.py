@@ -40,8 +40,8 @@ def reinforce(
         keys = memories.reinforce(connection, bank.key, ids, micros, bank.rev) if ids else {}
         credited = [id_ for id_ in ids if id_ in keys]
         together = [keys[id_] for id_ in credited[:LINKED]]
-        links.co_recall(connection, bank.key, together, micros, bank.rev, LINK_HALF_LIFE)
-    runtime.residents.reinforced(bank, list(keys.values()), together, now.timestamp())
+        linked = links.co_recall(connection, bank.key, together, micros, bank.rev, LINK_HALF_LIFE)
+    runtime.residents.reinforced(bank, list(keys.values()), linked, now.timestamp())
     return credited
 
 

@@ -52,7 +52,7 @@ def test_a_failure_in_a_later_batch_is_a_failure():
         embed_documents(BrokenEmbedder("nan", good_calls=2), ["a", "b", "c", "d", "e"], batch_size=2)
 
 
-@pytest.mark.parametrize("bad", ["", "  \n", "\0", None, 7, b"bytes"])
+@pytest.mark.parametrize("bad", ["", "  \n", None, 7, b"bytes"])
 def test_blank_and_non_strings_are_refused_before_anything_is_embedded(bad):
     """The message counts the texts; the embedder is not called at all."""
     embedder = BrokenEmbedder("raises")
@@ -61,6 +61,13 @@ def test_blank_and_non_strings_are_refused_before_anything_is_embedded(bad):
     with pytest.raises(InvalidInputError, match="the query"):
         embed_query(embedder, bad)
     assert embedder.calls == 0
+
+
+def test_a_text_of_nulls_alone_has_a_vector():
+    """It is not blank, and what is stored of it must not hold up the texts beside it."""
+    vectors = embed_documents(HashEmbedder(), ["fine", "\0 \0"])
+    assert vectors.shape == (2, 256)
+    assert np.array_equal(vectors[1], embed_query(HashEmbedder(), "\0"))
 
 
 def test_vectors_of_any_length_are_normalised():

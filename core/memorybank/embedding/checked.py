@@ -56,9 +56,9 @@ def _ready(text: object, embedder: Embedder, which: str) -> str:
         raise InvalidInputError(f"{which} is {type(text).__name__}; give a string")
     limit = getattr(embedder, "max_characters", None) or MAX_CHARACTERS
     ready = cut(clean(text), limit)
-    if not ready.strip():
+    if not text.strip():
         raise InvalidInputError(f"{which} is blank; there is nothing to embed")
-    return ready
+    return ready if ready.strip() else "\ufffd"  # of NULs alone nothing is left
 
 
 def _unit(embedder: Embedder, raw: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:

@@ -35,12 +35,15 @@ _RECREDIT = (
 
 def co_recall(
     connection: Connection, bank: int, keys: Sequence[int], now: int, rev: int, half_life: float
-) -> None:
-    """Strengthen the links among memories recalled together: +1 on a weight that halves in ``half_life`` seconds."""
+) -> dict[tuple[int, int], float]:
+    """Strengthen the links among memories recalled together: +1 on a weight that halves in ``half_life`` seconds.
+
+    Returns the new weights.
+    """
     ordered = sorted(set(keys))
     pairs = list(combinations(ordered, 2))
     if not pairs:
-        return
+        return {}
     known = {(a, b): (weight, at) for a, b, weight, at in connection.execute(_PAIRS, {"p_keys": ordered})}
     fresh = [
         {"a": a, "b": b, "kind": CO_RECALLED, "bank": bank, "weight": 1.0, "at": now, "rev": rev}
@@ -62,6 +65,8 @@ def co_recall(
         connection.execute(sa.insert(links), fresh)
     if again:
         connection.execute(_UPDATE, again)
+    weights = {(a, b): decayed(*known[a, b], now, half_life) if (a, b) in known else 0.0 for a, b in pairs}
+    return {pair: 1.0 + weight for pair, weight in weights.items()}
 
 
 def decayed(weight: float, at: int, now: int, half_life: float) -> float:

@@ -87,7 +87,7 @@ memories = Table(
     metadata,
     Column("key", Key, primary_key=True, autoincrement=False),
     Column("bank", Key, nullable=False),
-    Column("id", String(64), nullable=False),
+    Column("id", VerbatimText, nullable=False),
     Column("level", String(16), nullable=False),
     Column("text", VerbatimText, nullable=False),
     Column("began", Key, nullable=False),
@@ -197,7 +197,7 @@ tombstones = Table(
     metadata,
     Column("key", Key, primary_key=True, autoincrement=False),
     Column("bank", Key, nullable=False),
-    Column("id", String(64), nullable=False),
+    Column("id", VerbatimText, nullable=False),
     Column("rev", Key, nullable=False),
     Index("tombstones_by_rev", "bank", "rev"),
 )
