@@ -89,7 +89,7 @@ def recall(runtime: Runtime, owner: str, request: Request) -> list[Recalled]:
         retention = _retention(view.snapshot.corpus, request)
         ranking = _rank(connection, runtime, resident, view, request, vector, retention)
         found = _recalled(connection, owner, view, ranking, retention[ranking.rows])
-    runtime.residents.trim()
+    runtime.residents.trim(bank.key)
     return found
 
 

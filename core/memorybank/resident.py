@@ -108,11 +108,14 @@ class Resident:
                 self._vectors.extend([zero if vector is None else vector for vector in vectors])
             self._advance(rev)
 
-    def reinforced(self, rev: int, keys: Sequence[int], linked: Sequence[int], seconds: float) -> None:
+    def reinforced(
+        self, rev: int, keys: Sequence[int], linked: Mapping[tuple[int, int], float], seconds: float
+    ) -> None:
         """Take over a reinforcement that this process has just written as revision ``rev``."""
         with self._lock:
             if self._next(rev) and all(key in self._arrays.row_of for key in keys):
-                self._arrays.reinforce(keys, linked, seconds)
+                self._arrays.reinforce(keys, seconds)
+                self._arrays.link(linked)
                 self._advance(rev)
 
     def _next(self, rev: int) -> bool:
@@ -189,7 +192,9 @@ class Residents:
         if resident is not None:
             resident.added(bank.rev, rows, found)
 
-    def reinforced(self, bank: BankRow, keys: Sequence[int], linked: Sequence[int], seconds: float) -> None:
+    def reinforced(
+        self, bank: BankRow, keys: Sequence[int], linked: Mapping[tuple[int, int], float], seconds: float
+    ) -> None:
         """Tell a resident bank, if it is one, what was just reinforced."""
         resident = self._held(bank.key)
         if resident is not None:

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
+from memorybank.arrays import Completion
 from memorybank.clock import to_micros
 from memorybank.embedding import embed_documents
 from memorybank.errors import EmbeddingError, StoreError
@@ -20,7 +21,6 @@ from memorybank.models import Level, Memory, Message
 from memorybank.records import banks, memories, transcript
 from memorybank.records.memories import Features, Row
 from memorybank.records.schema import KEY_BITS, Pending
-from memorybank.resident import Completion
 from memorybank.runtime import Runtime
 from memorybank.turns import Draft, Open, draft_turns, features, spoken, wordless
 

@@ -22,10 +22,8 @@ _META = (
     memories.c.last_recalled,
     memories.c.status,
     memories.c.session,
-    memories.c.position,
     memories.c.speaker,
     memories.c.revised,
-    memories.c.stale,
 )
 _RANGE: tuple[Any, Any] = (bindparam("p_first"), bindparam("p_last"))
 _ALL = sa.select(*_META).where(memories.c.key.between(*_RANGE)).order_by(memories.c.key)
@@ -51,7 +49,7 @@ def _range(bank: int) -> dict[str, int]:
 
 
 def meta(connection: Connection, bank: int) -> Sequence[Any]:
-    """(key, id, level, began, ended, strength, last_recalled, status, session, position, speaker, revised, stale)."""
+    """Rows with the fields of ``arrays.Meta``, by key."""
     return connection.execute(_ALL, _range(bank)).all()
 
 
@@ -60,9 +58,9 @@ def meta_since(connection: Connection, bank: int, rev: int) -> Sequence[Any]:
     return connection.execute(_SINCE, {"p_bank": bank, "p_rev": rev}).all()
 
 
-def all_postings(connection: Connection, bank: int) -> dict[int, Features]:
-    """Postings of a bank by key, without vectors."""
-    return {row.key: _features(row) for row in connection.execute(_ALL_POSTINGS, _range(bank))}
+def all_postings(connection: Connection, bank: int) -> Sequence[Any]:
+    """(key, terms, counts, mentions) of a bank as stored, by key."""
+    return connection.execute(_ALL_POSTINGS, _range(bank)).all()
 
 
 def all_vectors(connection: Connection, bank: int) -> Sequence[Any]:

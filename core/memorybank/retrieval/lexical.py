@@ -64,14 +64,33 @@ class _State(NamedTuple):
 class Match(NamedTuple):
     """BM25 of every row, and what it is made of.
 
-    ``scores`` float32 (n,), 0 where nothing matches or the row is dead. ``mass`` float32 (n,): the summed
-    idf of the query terms that the row holds, each once. ``idf`` float32 (terms,): the weight of each query
-    term among the living rows; an unknown term weighs most.
+    ``scores`` float32 (n,), 0 where nothing matches or the row is dead. ``idf`` float32 (terms,): the weight of
+    each query term among the living rows; an unknown term weighs most. ``rows`` and ``which`` are the matches
+    themselves: a row, and the position of a query term that it holds.
     """
 
     scores: NDArray[np.float32]
-    mass: NDArray[np.float32]
     idf: NDArray[np.float32]
+    rows: NDArray[np.int32]
+    which: NDArray[np.int64]
+
+    def rarest(self, most: int) -> Match:
+        """The same scores, but matches and idf of the ``most`` rarest query terms only."""
+        if self.idf.shape[0] <= most:
+            return self
+        kept = np.argsort(-self.idf, kind="stable")[:most]
+        place = np.full(self.idf.shape[0], -1, dtype=np.int64)
+        place[kept] = np.arange(most)
+        which = place[self.which]
+        inside = which >= 0
+        return Match(self.scores, self.idf[kept], self.rows[inside], which[inside])
+
+    def holds(self, eligible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Whether an eligible row holds a query term: (n + 1, terms); the last row, at -1, holds none."""
+        keep = eligible[self.rows]
+        found = np.zeros((eligible.shape[0] + 1, self.idf.shape[0]), dtype=np.bool_)
+        found[self.rows[keep], self.which[keep]] = True
+        return found
 
 
 class LexicalIndex:
@@ -99,20 +118,24 @@ class LexicalIndex:
 
         A hash ``ASKS`` among them marks the row as a question and is not indexed.
         """
-        index = cls()
         if not rows:
-            return index
+            return cls()
         sizes = np.fromiter((terms.shape[0] for terms, _ in rows), dtype=np.int64, count=len(rows))
-        terms = np.concatenate([terms for terms, _ in rows])
-        counts = np.concatenate([counts for _, counts in rows])
         owner = np.repeat(np.arange(len(rows), dtype=np.int32), sizes)
-        asks = np.zeros(max(_INITIAL_ROWS, len(rows)), dtype=np.bool_)
+        terms = np.concatenate([terms for terms, _ in rows])
+        return cls.from_flat(len(rows), owner, terms, np.concatenate([counts for _, counts in rows]))
+
+    @classmethod
+    def from_flat(cls, rows: int, owner: NDArray[np.int32], terms: Terms, counts: Counts) -> LexicalIndex:
+        """``build`` from postings laid end to end: posting i says that row ``owner[i]`` holds ``terms[i]``."""
+        index = cls()
+        asks = np.zeros(max(_INITIAL_ROWS, rows), dtype=np.bool_)
         marked = terms == ASKS
         asks[owner[marked]] = True
         terms, counts, owner = terms[~marked], counts[~marked], owner[~marked]
         lengths = np.zeros(asks.shape[0], dtype=np.int32)
-        lengths[: len(rows)] = np.bincount(owner, weights=counts, minlength=len(rows)).astype(np.int32)
-        index._rows = len(rows)
+        lengths[:rows] = np.bincount(owner, weights=counts, minlength=rows).astype(np.int32)
+        index._rows = rows
         index._state = _State(_segment(terms, owner, counts), {}, lengths, asks)
         return index
 
@@ -176,13 +199,14 @@ class LexicalIndex:
         return self.match(query_terms, alive).scores
 
     def match(self, query_terms: Terms, alive: NDArray[np.bool_], *, k1: float = K1, b: float = B) -> Match:
-        """BM25 with the mass and the idf it is made of. ``query_terms`` uint64 (q,) unique hashes."""
+        """BM25 with the idf and the matches it is made of. ``query_terms`` uint64 (q,) unique hashes."""
         n, q = alive.shape[0], query_terms.shape[0]
         state = self._state
         living = int(np.count_nonzero(alive))
         if n == 0 or q == 0 or living == 0:
+            nothing = np.zeros(0, dtype=np.int64)
             zeros = np.zeros(n, dtype=np.float32)
-            return Match(zeros, zeros, np.zeros(q, dtype=np.float32))
+            return Match(zeros, np.zeros(q, dtype=np.float32), nothing.astype(np.int32), nothing)
         rows, counts, sizes = _postings(state, query_terms, n)
         which = np.repeat(np.arange(q), sizes)
         if living < n:
@@ -195,8 +219,7 @@ class LexicalIndex:
         norm = k1 * (1.0 - b) + (k1 * b / mean) * lengths[rows]
         weight = idf[which]
         scores = np.bincount(rows, weights=weight * counts * (k1 + 1.0) / (counts + norm), minlength=n)
-        mass = np.bincount(rows, weights=weight, minlength=n)
-        return Match(scores.astype(np.float32), mass.astype(np.float32), idf.astype(np.float32))
+        return Match(scores.astype(np.float32), idf.astype(np.float32), rows, which)
 
 
 def _empty_segment() -> _Segment:
