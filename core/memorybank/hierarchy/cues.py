@@ -53,7 +53,7 @@ TITLE = re.compile(
 )
 NUMBER = re.compile(
     r"\d+(?:[.,:]\d+)*|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozen|hundred|half|twice)\b"
-    r"|[一二两三四五六七八九十百千几半]+(?:个|次|天|年|月|号|点|岁|小时|分钟|本|部|人|位|元|块|公里)",
+    r"|[一二两三四五六七八九十百千万几半]+(?:个|次|天|年|月|号|点|岁|小时|分钟|本|部|人|位|元|块|公里|座|只|家|倍)",
     re.IGNORECASE,
 )
 NAME = re.compile(r"\b[A-Z][a-z]+(?: (?:(?:of|the|and|da|de|a|in|to|with) )?[A-Z][a-z]+){0,8}|\b[A-Z]{2,}\b")

@@ -70,13 +70,14 @@ class Sentence:
 
     @property
     def trifling(self) -> bool:
-        """Too short to say anything: "Sweet dreams!", 「好主意。」, unless it answers or names something."""
+        """Says nothing by itself: too short ("Sweet dreams!", 「好主意。」), or a question to the user.
+
+        Not so if it answers a question, or holds a number or a title.
+        """
+        if self.answers or cues.NUMBER.search(self.core) or cues.TITLE.search(self.core):
+            return False
         length = len(self.core) + sum(letter > "\u2e7f" for letter in self.core)
-        return (
-            length < 14
-            and not self.answers
-            and not (cues.NUMBER.search(self.core) or cues.TITLE.search(self.core))
-        )
+        return length < 14 or (not self.line.own and cues.QUESTION.search(self.core) is not None)
 
     @cached_property
     def core(self) -> str:

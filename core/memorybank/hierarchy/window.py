@@ -42,9 +42,24 @@ class DigestStep:
     through: int
 
 
-def is_marked(position: int, mark_every: int, forced: Collection[int] = ()) -> bool:
-    """Whether the message at this position (0 is the session's first) is marked."""
-    return position % mark_every == 0 or position in forced
+def marked(
+    messages: Sequence[Message], mark_every: int, through: int = -1, forced: Collection[int] = ()
+) -> list[Message]:
+    """The marked messages after position ``through``: the first there is of every ``mark_every`` positions.
+
+    Positions count from 0, the session's first message. Where a message was deleted the next one of its span
+    is marked instead, so that nothing escapes the digest. ``forced`` are positions marked by hand.
+    """
+    found: list[Message] = []
+    seen = through // mark_every if through >= 0 else -1
+    for message in messages:
+        if message.position <= through:
+            continue
+        span = message.position // mark_every
+        if span > seen or message.position in forced:
+            found.append(message)
+        seen = max(seen, span)
+    return found
 
 
 def recent(messages: Sequence[Message], size: int) -> tuple[Message, ...]:
@@ -91,8 +106,8 @@ def slid_out(
     start = window[0].position if window else 0
     return tuple(
         message
-        for message in messages
-        if through < message.position < start and is_marked(message.position, settings.mark_every, forced)
+        for message in marked(messages, settings.mark_every, through, forced)
+        if message.position < start
     )
 
 

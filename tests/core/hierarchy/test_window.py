@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memorybank.errors import InvalidInputError
-from memorybank.hierarchy.window import WindowSettings, digest_steps, is_marked, recent, slid_out
+from memorybank.hierarchy.window import WindowSettings, digest_steps, marked, recent, slid_out
 from memorybank.models import Message
 
 
@@ -46,8 +46,16 @@ def test_tool_calls_stay_with_their_results(roles: str, size: int, expected: str
 
 def test_marks_every_n_first_included_or_forced() -> None:
     """The session's first message is marked, then every n-th, and whatever is forced."""
-    assert [p for p in range(9) if is_marked(p, 4)] == [0, 4, 8]
-    assert [p for p in range(9) if is_marked(p, 4, {5})] == [0, 4, 5, 8]
+    messages = chat("uauauauau")
+    assert [m.position for m in marked(messages, 4)] == [0, 4, 8]
+    assert [m.position for m in marked(messages, 4, forced={5})] == [0, 4, 5, 8]
+    assert [m.position for m in marked(messages, 4, through=4)] == [8]
+
+
+def test_where_a_marked_message_was_deleted_the_next_is_marked() -> None:
+    """Deleting the marked message does not keep its neighbours out of the digest."""
+    messages = [m for m in chat("uauauauau") if m.position not in (0, 4)]
+    assert [m.position for m in marked(messages, 4)] == [1, 5, 8]
 
 
 def test_only_marked_messages_that_slid_out_are_due() -> None:
