@@ -18,6 +18,7 @@ from memorybank.retrieval.lexical import LexicalIndex
 
 _LEVELS = {level.value: code for code, level in enumerate(Level)}
 _TURN = _LEVELS[Level.TURN.value]
+_ARCHIVED = Status.ARCHIVED.value
 _NO_TERMS = (np.empty(0, np.uint64), np.empty(0, np.uint16))
 
 
@@ -125,7 +126,7 @@ class Arrays:
             row = self.row_of[meta.key]
             self._strength.view()[row] = meta.strength
             self._recalled.view()[row] = np.nan if meta.last_recalled is None else meta.last_recalled / 1e6
-            self._archived.view()[row] = meta.status == Status.ARCHIVED.value
+            self._archived.view()[row] = meta.status == _ARCHIVED
 
     def reinforce(self, keys: Sequence[int], seconds: float) -> None:
         """Strength + 1 and t = 0 at ``seconds`` for known rows."""
@@ -210,7 +211,7 @@ class Arrays:
         )
         began = np.array(begins, dtype=np.float64) / 1e6
         self.keys.extend(keys)
-        self._archived.extend([status == Status.ARCHIVED.value for status in statuses])
+        self._archived.extend([status == _ARCHIVED for status in statuses])
         self._level.extend([_LEVELS[level] for level in levels])
         self._session.extend([self._session_code(session) for session in sessions])
         self._speaker.extend([self._speaker_code(speaker) for speaker in speakers])

@@ -23,6 +23,12 @@ _UPDATE = (
     .where(links.c.a == bindparam("p_a"), links.c.b == bindparam("p_b"), links.c.kind == CO_RECALLED)
     .values(weight=bindparam("p_weight"), at=bindparam("p_at"), rev=bindparam("p_rev"))
 )
+_SINCE = sa.select(links.c.a, links.c.b, links.c.weight).where(
+    links.c.bank == bindparam("p_bank"), links.c.rev > bindparam("p_rev")
+)
+_DERIVED = sa.select(derivations.c.source, derivations.c.derived).where(
+    derivations.c.source.between(bindparam("p_first"), bindparam("p_last"))
+)
 _CREDITS = sa.select(credits.c.memory, credits.c.position, credits.c.activation).where(
     credits.c.session == bindparam("p_session")
 )
@@ -76,8 +82,8 @@ def decayed(weight: float, at: int, now: int, half_life: float) -> float:
 
 def since(connection: Connection, bank: int, rev: int) -> list[tuple[int, int, float]]:
     """Co-recalled links (a, b, weight) changed after a revision."""
-    query = sa.select(links.c.a, links.c.b, links.c.weight).where(links.c.bank == bank, links.c.rev > rev)
-    return [(a, b, weight) for a, b, weight in connection.execute(query)]
+    rows = connection.execute(_SINCE, {"p_bank": bank, "p_rev": rev})
+    return [(a, b, weight) for a, b, weight in rows]
 
 
 def of_bank(connection: Connection, bank: int) -> list[tuple[int, int, float, int]]:
@@ -99,10 +105,8 @@ def put(connection: Connection, bank: int, a: int, b: int, weight: float, at: in
 
 def derived_from(connection: Connection, bank: int) -> list[tuple[int, int]]:
     """Every (source, derived) pair of keys of a bank."""
-    query = sa.select(derivations.c.source, derivations.c.derived).where(
-        derivations.c.source.between(first_key(bank), last_key(bank))
-    )
-    return [(source, derived) for source, derived in connection.execute(query)]
+    rows = connection.execute(_DERIVED, {"p_first": first_key(bank), "p_last": last_key(bank)})
+    return [(source, derived) for source, derived in rows]
 
 
 def credited(connection: Connection, session: int) -> dict[int, tuple[int, float]]:
