@@ -44,7 +44,7 @@ def opening_turn(messages: Sequence[BaseMessage], cursor: Cursor | None) -> list
     every call: it is not this user's new turn and left alone.
     """
     start = _end_of_replies(messages)
-    known = _after_seen(messages, cursor)
+    known = None if cursor is None else _unsettled(messages, cursor)
     asked = cursor.asked if cursor is not None else ()
     fresh = messages[start:] if known is None else known
     trailing = {id(message) for message in messages[start:]}
@@ -63,7 +63,7 @@ def replies(messages: Sequence[BaseMessage], cursor: Cursor, *, last: bool) -> l
     whose results are still to come waits for them (unless this is the ``last`` look), so that the transcript
     never holds one without the other.
     """
-    fresh = _after_seen(messages, cursor)
+    fresh = _unsettled(messages, cursor)
     if fresh is None:
         fresh = messages[_last_human(messages) + 1 :]
     if not last:
@@ -82,10 +82,15 @@ def moved(cursor: Cursor, stored: Sequence[BaseMessage]) -> Cursor:
 
 
 def user_turn(messages: Sequence[BaseMessage], asked: Collection[str]) -> list[BaseMessage]:
-    """The user's messages of the present turn: by id, or the last run of them where those ids are gone."""
-    found: list[BaseMessage] = [m for m in messages if isinstance(m, HumanMessage) and m.id in asked]
+    """The user's messages of the present turn: the last run of those asked, or where they are gone the last one."""
+    found: list[BaseMessage] = []
+    for message in reversed(messages):
+        if isinstance(message, HumanMessage) and message.id in asked:
+            found.append(message)
+        elif found and isinstance(message, AIMessage | ToolMessage):
+            break
     if found:
-        return found
+        return found[::-1]
     end = _last_human(messages)
     return [] if end < 0 else [messages[end]]
 
@@ -97,13 +102,12 @@ def answer_to(messages: Sequence[BaseMessage], asked: Collection[str]) -> str:
     return "\n".join(str(m.text) for m in messages[start:] if isinstance(m, AIMessage) and m.text)
 
 
-def _after_seen(messages: Sequence[BaseMessage], cursor: Cursor | None) -> Sequence[BaseMessage] | None:
-    if cursor is None:
-        return None
+def _unsettled(messages: Sequence[BaseMessage], cursor: Cursor) -> Sequence[BaseMessage] | None:
+    """What follows the last message dealt with; if none of those is there, what begins with the user's turn."""
     for i in range(len(messages) - 1, -1, -1):
         if messages[i].id in cursor.seen:
             return messages[i + 1 :]
-    return None
+    return next((messages[i:] for i, message in enumerate(messages) if message.id in cursor.asked), None)
 
 
 def _end_of_replies(messages: Sequence[BaseMessage]) -> int:

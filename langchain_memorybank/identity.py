@@ -54,9 +54,13 @@ class Source:
             raise InvalidInputError("give either store= or bank=")
         return self.store.bank(name)
 
+    def owner(self, runtime: Any = None, config: Mapping[str, Any] | None = None) -> str:
+        """The user of this call. Raises OwnerError if none is named."""
+        return self.fixed if self.fixed is not None else user_of(runtime, config)
+
     def resolve(self, runtime: Any = None, config: Mapping[str, Any] | None = None) -> MemoryBank:
         """The bank of the user of this call. Raises OwnerError if no user is named."""
-        return self.of(self.fixed if self.fixed is not None else user_of(runtime, config))
+        return self.of(self.owner(runtime, config))
 
     def bank_for(self, user_id: str | None = None) -> MemoryBank:
         """The bank of a user, by default the one the constructor settled: for export, forget, consolidate."""

@@ -28,7 +28,7 @@ def clock() -> FrozenClock:
 
 @pytest.fixture
 def store(tmp_path: Path, clock: FrozenClock) -> Iterator[MemoryStore]:
-    with MemoryStore.open(tmp_path / "memory", embedder=HashEmbedder(), clock=clock) as opened:
+    with MemoryStore.open(tmp_path / "memory", embedder=HashEmbedder(), clock=clock, chroma=False) as opened:
         yield opened
 
 
