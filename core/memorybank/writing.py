@@ -43,7 +43,7 @@ class Basis:
         return 0 if self.session is None else self.session.length
 
 
-class _Moved(Exception):
+class _MovedError(Exception):
     """The session changed between the plan and the write."""
 
 
@@ -119,7 +119,7 @@ def add(
         try:
             with runtime.database.write() as connection:
                 written = plan.commit(connection, basis, fresh, drafts, insist=attempt == _TRIES - 1)
-        except _Moved:
+        except _MovedError:
             continue
         runtime.residents.added(written.bank, written.rows, written.features)
         runtime.indexer.notify(len(drafts))
@@ -212,7 +212,7 @@ class _Plan:
         *,
         insist: bool,
     ) -> _Written:
-        """Store messages and turns; raises _Moved if the session changed since the plan was made.
+        """Store messages and turns; raises _MovedError if the session changed since the plan was made.
 
         With ``insist`` it is planned again under the lock instead, with the vectors there are.
         """
@@ -230,7 +230,7 @@ class _Plan:
             fresh = [replace(m, position=row.length + m.position) for m in fresh]
             drafts = [replace(draft, position=row.length + draft.position) for draft in drafts]
         elif row.length != basis.length:
-            raise _Moved
+            raise _MovedError
         self.vectors.check(bank)
         key = (bank.key << KEY_BITS) + bank.counter - most + 1
         transcript.insert(connection, row.key, list(enumerate(fresh, key)))
@@ -242,7 +242,7 @@ class _Plan:
         made = banks.create(connection, self.owner, self.zone.key, self.language, now, era)
         bumped = banks.bump(connection, made.key, keys)
         if bumped is None:
-            raise _Moved
+            raise _MovedError
         return bumped
 
     def _put(
@@ -279,7 +279,7 @@ class _Plan:
             ended=ended,
             pending=pending,
         ):
-            raise _Moved
+            raise _MovedError
 
     def _memory(self, draft: Draft) -> Memory:
         return Memory(
