@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybank.retrieval.corpus import Corpus
+from memorybank.retrieval.lexical import Match
 from memorybank.retrieval.query import Query
 from memorybank.retrieval.settings import RetrievalSettings
 
@@ -17,6 +18,7 @@ Floats = NDArray[np.float32]
 
 _DATED_SCANNED = 256  # rows of the named days whose similarity is looked up, at most
 _LEAST_SPREAD = 0.05  # hits whose cosines lie closer together are alike and must not be torn apart
+_MOST_TERMS = 32  # of a long query, coverage looks at the rarest
 _FEW = 512  # rows allowed by a filter that are compared one by one rather than searched for
 
 
@@ -39,8 +41,9 @@ class DenseSearch(Protocol):
 class Candidates:
     """The candidates' rows, ascending, and per row: cosine; cosine and BM25 scaled to 0..1; coverage.
 
-    ``coverage`` is the share (0..1) of the idf of the query that a row holds. ``relevance`` (n + 1,) is, for
-    every row of the corpus, what it lends to its neighbours: 0 for all but the candidates, and at -1.
+    ``coverage`` is the share (0..1) of the idf of the query that a row holds, ``surrounding`` the share that it
+    holds together with the turns around it. ``relevance`` (n + 1,) is, for every row of the corpus, what it
+    lends to its neighbours: 0 for all but the candidates, and at -1.
     """
 
     rows: Rows
@@ -48,6 +51,7 @@ class Candidates:
     dense: Floats
     lexical: Floats
     coverage: Floats
+    surrounding: Floats
     relevance: Floats
 
     def __len__(self) -> int:
@@ -73,7 +77,7 @@ def gather(
     the document frequencies, which are those of all living rows.
     """
     n = len(corpus)
-    match = corpus.lexical.match(query.terms, corpus.alive)
+    match = corpus.lexical.match(query.terms, corpus.alive).rarest(_MOST_TERMS)
     lexical: Floats = np.where(eligible, match.scores, np.float32(0.0)).astype(np.float32)
     known = _Similarities(query, corpus, dense if settings.on("dense") else None, settings.on("dense"))
     near, near_similarity = known.best(settings.candidates, eligible)
@@ -86,13 +90,13 @@ def gather(
     scaled = _scaled(similarity, near_similarity)
     top = float(lexical.max(initial=0.0))
     bm25: Floats = lexical[rows] / np.float32(top or 1.0)
-    coverage: Floats = match.mass[rows] / np.float32(float(match.idf.sum()) or 1.0)
+    coverage, surrounding = _coverage(match, corpus, eligible, rows, settings.context_steps)
     relevance = np.zeros(n + 1, dtype=np.float32)
     relevance[rows] = (
-        settings.dense_share * settings.on("dense") * np.maximum(scaled, 0.0)
+        settings.dense_share * settings.on("dense") * scaled
         + settings.lexical_share * settings.on("lexical") * bm25
     )
-    return Candidates(rows, similarity, scaled, bm25, coverage, relevance)
+    return Candidates(rows, similarity, scaled, bm25, coverage, surrounding, relevance)
 
 
 class _Similarities:
@@ -146,12 +150,35 @@ def _top(values: Floats, n: int) -> Rows:
 
 
 def _scaled(similarity: Floats, near: Floats) -> Floats:
-    """Cosines on 0..1 between the last and the first of the dense hits, whatever the embedder's own scale."""
+    """Cosines on 0..1 between the last and the first of the dense hits, whatever the embedder's own scale.
+
+    What lies below the last hit is 0: it is here for other reasons than its vector.
+    """
     if near.shape[0] == 0:
         return np.zeros_like(similarity)
     low, high = float(near.min()), float(near.max())
-    scaled: Floats = ((similarity - low) / np.float32(max(high - low, _LEAST_SPREAD))).astype(np.float32)
+    scaled: Floats = (np.maximum(similarity - low, 0.0) / max(high - low, _LEAST_SPREAD)).astype(np.float32)
     return scaled
+
+
+def _coverage(
+    match: Match, corpus: Corpus, eligible: NDArray[np.bool_], rows: Rows, steps: int
+) -> tuple[Floats, Floats]:
+    """The share of the query's idf that each row holds, alone and with the turns up to ``steps`` around it."""
+    total = float(match.idf.sum())
+    if total == 0.0:
+        none = np.zeros(rows.shape[0], dtype=np.float32)
+        return none, none
+    share = match.idf / np.float32(total)
+    holds = match.holds(eligible)
+    held = holds[rows]
+    alone: Floats = held @ share
+    for chain in (corpus.previous, corpus.following):
+        at = rows
+        for _ in range(steps):
+            at = np.where(at < 0, at, chain[at])
+            held |= holds[at]
+    return alone, held @ share
 
 
 def _with_neighbours(hits: Rows, corpus: Corpus, eligible: NDArray[np.bool_]) -> Rows:

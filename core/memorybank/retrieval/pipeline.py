@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -65,6 +65,8 @@ def rank(
     eligible = corpus.alive & (~corpus.archived if allowed is None else allowed)
     if k == 0 or not eligible.any():
         return _empty()
+    if query.refers_to is not None:
+        query = _placed(query, corpus, eligible)
     candidates = gather(query, corpus, settings, eligible, dense)
     if len(candidates) == 0:
         return _empty()
@@ -95,6 +97,13 @@ def rank(
     )
 
 
+def _placed(query: Query, corpus: Corpus, eligible: NDArray[np.bool_]) -> Query:
+    """The query with the day of the first or the last talk among the days that it names."""
+    days = corpus.day[eligible]
+    day = int(days.min() if query.refers_to == "first" else days.max())
+    return replace(query, days=(*query.days, (day, day)))
+
+
 def _parts(
     query: Query, corpus: Corpus, settings: RetrievalSettings, candidates: Candidates
 ) -> dict[str, Floats]:
@@ -103,7 +112,9 @@ def _parts(
     if s.on("dense"):
         parts["dense"] = s.cosine * candidates.dense
     if s.on("lexical"):
-        parts["lexical"] = s.bm25 * candidates.lexical + s.coverage * candidates.coverage
+        parts["lexical"] = s.bm25 * candidates.lexical
+    if s.on("context"):
+        parts["context"] = s.context * candidates.surrounding
     if s.on("speaker"):
         parts["speaker"] = s.speaker * signals.speakers(query, corpus, candidates)
     if s.on("date"):

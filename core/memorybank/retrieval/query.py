@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,18 @@ from memorybank.text.terms import hash_terms, terms
 _WHEN = re.compile(
     r"\bwhen\b|\bhow long ago\b|\b(?:what|which) (?:day|date|month|year|time)\b"
     r"|什么时候|啥时候|何时|什么时间|多久|几号|几月|几点|哪一?天|哪个?月|哪一?年|什么日子|星期几|周几",
+    re.IGNORECASE,
+)
+_FIRST_TALK = re.compile(
+    r"\bfirst (?:ever )?(?:conversation|chat|talk|session|discussion)\b"
+    r"|\bfirst time (?:that )?we (?:talked|chatted|spoke|met)\b|\bwhen we first (?:talked|chatted|spoke|met)\b"
+    r"|第一次的?(?:对话|聊天|谈话|交谈|聊|说话|见面)|(?:最初|最开始|刚开始)(?:的时候)?(?:对话|聊|认识)|初次(?:对话|聊天|见面)",
+    re.IGNORECASE,
+)
+_LAST_TALK = re.compile(
+    r"\b(?:last|latest|previous) (?:conversation|chat|talk|session|discussion)\b"
+    r"|\blast time (?:that )?we (?:talked|chatted|spoke|met)\b"
+    r"|(?:上一?次|上回|最近一次)的?(?:对话|聊天|谈话|交谈|聊|说话|见面)",
     re.IGNORECASE,
 )
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -31,7 +44,7 @@ class Query:
 
     ``vector`` unit float32 (d,) or None; ``terms`` uint64 (q,) unique hashes; ``days`` first and last local
     ordinal of each span of days that it names; ``asks_when``: it asks for a time; ``named``: codes of the
-    speakers that it names.
+    speakers that it names; ``refers_to``: it speaks of the first or of the last talk as such.
     """
 
     text: str
@@ -40,6 +53,7 @@ class Query:
     days: tuple[tuple[int, int], ...] = ()
     asks_when: bool = False
     named: tuple[int, ...] = ()
+    refers_to: Literal["first", "last"] | None = None
 
 
 def make_query(
@@ -52,7 +66,13 @@ def make_query(
     days = tuple(
         dict.fromkeys((span.first.toordinal(), span.last.toordinal()) for span in find_dates(text, now))
     )
-    return Query(text, vector, hashes, days, bool(_WHEN.search(text)), named_speakers(text, speakers))
+    refers_to: Literal["first", "last"] | None = None
+    if _FIRST_TALK.search(text):
+        refers_to = "first"
+    elif _LAST_TALK.search(text):
+        refers_to = "last"
+    named = named_speakers(text, speakers)
+    return Query(text, vector, hashes, days, bool(_WHEN.search(text)), named, refers_to)
 
 
 def named_speakers(text: str, speakers: Sequence[str]) -> tuple[int, ...]:

@@ -17,7 +17,7 @@ from memorybank.retrieval.lexical import K1, B, LexicalIndex
 Row = tuple[NDArray[np.uint64], NDArray[np.uint16]]
 
 rows_strategy = st.lists(
-    st.dictionaries(st.integers(0, 12), st.integers(1, 5), max_size=6), min_size=0, max_size=40
+    st.dictionaries(st.integers(1, 12), st.integers(1, 5), max_size=6), min_size=0, max_size=40
 )
 
 
@@ -46,7 +46,7 @@ def _by_hand(rows: list[dict[int, int]], query: list[int], alive: list[bool]) ->
 
 
 @settings(deadline=None)
-@given(rows_strategy, st.sets(st.integers(0, 14), max_size=5), st.data())
+@given(rows_strategy, st.sets(st.integers(1, 14), max_size=5), st.data())
 def test_scores_are_bm25_over_the_living_rows(
     rows: list[dict[int, int]], query: set[int], data: st.DataObject
 ) -> None:
@@ -115,11 +115,19 @@ def test_readers_are_undisturbed_by_a_writer() -> None:
     assert len(index) == 3200
 
 
-def test_mass_and_idf() -> None:
-    """Mass is the idf of the matched query terms, each once; an unknown term weighs most."""
+def test_matches_and_idf() -> None:
+    """A match names every row and query term that meet; a rarer term weighs more, an unknown one most."""
     index = LexicalIndex.build([_row({1: 9}), _row({1: 1, 2: 1}), _row({3: 1})])
     match = index.match(np.array([1, 2, 99], dtype=np.uint64), np.ones(3, dtype=bool))
-    assert match.mass == pytest.approx([match.idf[0], match.idf[0] + match.idf[1], 0.0])
+    assert match.holds(np.ones(3, dtype=bool)).tolist() == [
+        [True, False, False],
+        [True, True, False],
+        [False, False, False],
+        [False, False, False],
+    ]
+    rarest = match.rarest(2)
+    assert rarest.idf.tolist() == sorted(match.idf.tolist(), reverse=True)[:2]
+    assert rarest.holds(np.ones(3, dtype=bool))[1].tolist() == [False, True]
     assert match.idf[2] > match.idf[1] > match.idf[0] > 0
 
 
