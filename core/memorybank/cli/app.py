@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from memorybank.cli import demo, editing, forgetting, importing, recalling, showing, upkeep
+from memorybank.cli import demo, editing, evaluate, forgetting, importing, recalling, showing, upkeep
 from memorybank.cli.output import error_line
 from memorybank.errors import ImportFormatError, InvalidInputError, MemoryBankError
 
@@ -23,7 +23,7 @@ FAILED, USAGE = 1, 2
 DEBUG_VARIABLE = "MEMORYBANK_DEBUG"
 
 # A new group of commands is a module with ``register(app)`` and its name here; this is their order in --help.
-GROUPS = (demo, importing, recalling, showing, forgetting, editing, upkeep)
+GROUPS = (demo, importing, recalling, showing, forgetting, editing, upkeep, evaluate)
 
 
 class ErrorGroup(TyperGroup):
@@ -103,4 +103,11 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    app(prog_name="memorybank")
+    app(_arguments(), prog_name="memorybank")
+
+
+def _arguments() -> list[str]:
+    """What was typed, read as UTF-8 even where the locale is plain C: a shell passes bytes."""
+    if os.name == "nt":
+        return sys.argv[1:]
+    return [os.fsencode(argument).decode("utf-8", "surrogateescape") for argument in sys.argv[1:]]

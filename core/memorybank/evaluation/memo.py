@@ -1,0 +1,62 @@
+"""An embedder that embeds each text once per run, and says how long it took."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybank.embedding import MISSING_LOCAL, Embedder, default_embedder
+from memorybank.errors import EmbeddingError
+
+_TEXTS = 200_000  # vectors kept; beyond, the oldest are embedded again
+
+
+class MemoEmbedder:
+    """The same vectors under the same name as ``inner``. ``query_seconds[text]`` is what embedding it cost."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self.name = inner.name
+        self.dimension = inner.dimension
+        self.max_characters = getattr(inner, "max_characters", None)
+        self._texts: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
+        self._queries: dict[str, NDArray[np.float32]] = {}
+        self.query_seconds: dict[str, float] = {}
+
+    def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
+        """Vectors of texts to store, shape (len(texts), dimension)."""
+        fresh = list(dict.fromkeys(text for text in texts if text not in self._texts))
+        if fresh:
+            found = np.asarray(self._inner.embed_documents(fresh), dtype=np.float32)
+            self._texts.update(zip(fresh, found, strict=True))
+        rows = np.stack([self._texts[text] for text in texts])
+        while len(self._texts) > _TEXTS:
+            self._texts.popitem(last=False)
+        return rows
+
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """The vector of a question, shape (dimension,)."""
+        if text not in self._queries:
+            start = time.perf_counter()
+            vector = np.asarray(self._inner.embed_query(text), dtype=np.float32)
+            self.query_seconds[text] = time.perf_counter() - start
+            self._queries[text] = vector
+        return self._queries[text]
+
+
+def memo_of(chosen: Embedder | str | None) -> MemoEmbedder | None:
+    """The embedder of a run: ``"default"`` is the offline one. Raises EmbeddingError where it is not installed.
+
+    A figure measured without vectors by accident would be worse than none.
+    """
+    if chosen is None:
+        return None
+    if not isinstance(chosen, str):
+        return MemoEmbedder(chosen)
+    found = default_embedder()
+    if found is None:
+        raise EmbeddingError(f"{MISSING_LOCAL} To measure words alone, say --embedder none.")
+    return MemoEmbedder(found)
