@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +13,8 @@ from sqlalchemy import Connection
 
 from memorybank.clock import from_micros, to_micros, zone_of
 from memorybank.errors import ImportFormatError, StoreError
+from memorybank.intake import redacted
+from memorybank.interchange.export_checks import check_header, check_line
 from memorybank.interchange.export_lines import Header, Line, LinkLine, MemoryLine
 from memorybank.interchange.exporter import read_export, write_export
 from memorybank.models import Level, Message, Version
@@ -75,8 +78,8 @@ def import_bank(runtime: Runtime, path: str | Path, owner: str | None, *, now: d
     header = next(lines)
     if not isinstance(header, Header):
         raise ImportFormatError(f"{path} does not begin with the header of an export")
+    check_header(header)
     name = owner or header.owner
-    zone_of(header.timezone)
     with runtime.database.write() as connection:
         bank = banks.create(
             connection, name, header.timezone, header.language, to_micros(now), runtime.embedding.era
@@ -108,20 +111,22 @@ class _Reader:
     _derived: list[tuple[int, tuple[str, ...]]] = field(default_factory=list)
 
     def take(self, line: Header | Line) -> None:
+        if isinstance(line, Header):
+            raise ImportFormatError("the export has a second header; it is damaged")
+        check_line(line)
         match line:
             case Message():
-                self._messages.append(line)
+                self._messages.append(self._message(line))
             case MemoryLine():
-                self._lines.append(line)
+                self._lines.append(self._memory(line))
             case LinkLine():
                 self._flush()
                 self._link(line)
             case Version():
                 self._flush()
                 if line.memory in self._new:
+                    line = replace(line, text=redacted(line.text, self.runtime.redact))
                     provenance.put_version(self.connection, self._keys[line.memory], line)
-            case Header():
-                raise ImportFormatError("the export has a second header; it is damaged")
         if len(self._messages) >= _BATCH or len(self._lines) >= _BATCH:
             self._flush()
 
@@ -131,6 +136,17 @@ class _Reader:
             provenance.put_sources(self.connection, key, [self._keys[s] for s in sources if s in self._keys])
         # Caches of this bank start anew: rows came in with keys and links of every kind at once.
         banks.raise_floor(self.connection, self.bank.key)
+
+    def _message(self, message: Message) -> Message:
+        redact = self.runtime.redact
+        payload = redacted(message.payload, redact) if message.payload else message.payload
+        return replace(message, text=redacted(message.text, redact), payload=payload)
+
+    def _memory(self, line: MemoryLine) -> MemoryLine:
+        text = redacted(line.memory.text, self.runtime.redact) if line.memory.text else ""
+        if text == line.memory.text:
+            return line
+        return replace(line, memory=replace(line.memory, text=text), vector=None)
 
     def _flush(self) -> None:
         if self._messages:
@@ -145,20 +161,22 @@ class _Reader:
         return bumped
 
     def _put_messages(self) -> None:
-        by_session: dict[str, list[Message]] = {}
+        by_session: dict[str, dict[str, Message]] = {}
         for message in self._messages:
-            by_session.setdefault(message.session, []).append(message)
+            by_session.setdefault(message.session, {}).setdefault(message.id or "", message)
         self._messages = []
-        for name, given in by_session.items():
+        for name, by_id in by_session.items():
+            given = list(by_id.values())
             row = self._session(name, to_micros(given[0].at or self.now))
             ids = [m.id or "" for m in given]
             known = transcript.by_ids(self.connection, row.key, ids, self.bank.owner, name)
             fresh = [m for m in given if m.id not in known]
             if not fresh:
                 continue
-            kept = (
-                fresh[0].position >= row.length
-            )  # a session that is new here keeps its positions, gaps included
+            # A session that is new here keeps its positions, gaps included.
+            kept = fresh[0].position >= row.length and all(
+                a.position < b.position for a, b in pairwise(fresh)
+            )
             placed = fresh if kept else [replace(m, position=row.length + i) for i, m in enumerate(fresh)]
             bumped = self._reserve(len(placed))
             first = (self.bank.key << KEY_BITS) + bumped.counter - len(placed) + 1
@@ -177,7 +195,7 @@ class _Reader:
         ids = [line.memory.id for line in lines]
         known = memories.keys_of(self.connection, self.bank.key, ids)
         self._keys.update(known)
-        fresh = [line for line in lines if line.memory.id not in known]
+        fresh = list({line.memory.id: line for line in lines if line.memory.id not in known}.values())
         if not fresh:
             return
         bumped = self._reserve(len(fresh))

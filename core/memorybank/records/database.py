@@ -21,6 +21,7 @@ from memorybank.errors import DamagedStoreError, ReadOnlyError, StoreError
 Synchronous = Literal["full", "normal"]
 
 _BUSY_SECONDS = 60.0
+_SCRUB_MILLISECONDS = 500
 _WRITE = "memorybank_write"
 
 
@@ -33,6 +34,7 @@ class Database:
         self.read_only = read_only
         self.where = where
         # SQLite has one writer: threads wait for each other here rather than by polling the file.
+        self._unscrubbed = False
         self._writer = threading.RLock() if path is not None else contextlib.nullcontext()
 
     @property
@@ -75,14 +77,19 @@ class Database:
         """After a deletion: have no copy of it left in the write-ahead log (SQLite; nothing elsewhere).
 
         The pages themselves are overwritten by ``secure_delete``. Readers of an older state, here or in another
-        process, can hold the log back: then it is emptied by the next call.
+        process, can hold the log back for longer than a deletion should take: then it is emptied by the next
+        call, or at ``close``.
         """
         if self.is_sqlite and not self.read_only:
             with self._translated(), self._writer:
                 raw = self.engine.raw_connection()  # a checkpoint cannot run inside a transaction
+                cursor = raw.cursor()
                 try:
-                    raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                    cursor.execute(f"PRAGMA busy_timeout={_SCRUB_MILLISECONDS}")
+                    busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+                    self._unscrubbed = bool(busy)
                 finally:
+                    cursor.execute(f"PRAGMA busy_timeout={int(_BUSY_SECONDS * 1000)}")
                     raw.close()
 
     def integrity(self, connection: Connection) -> tuple[bool, str]:
@@ -94,6 +101,9 @@ class Database:
 
     def close(self) -> None:
         """Let go of the file or the server."""
+        if self._unscrubbed:
+            with contextlib.suppress(StoreError):  # the file is gone or full: closing must end all the same
+                self.scrub()
         self.engine.dispose()
 
 

@@ -24,6 +24,7 @@ from memorybank.records.schema import (
     messages,
     postings,
     sessions,
+    staging,
     tombstones,
     vectors,
     versions,
@@ -50,6 +51,7 @@ def remove(connection: Connection, bank: int, rows: Sequence[Row], rev: int) -> 
         either = derivations.c.source.in_(part) | derivations.c.derived.in_(part)
         gone_links += connection.execute(sa.delete(derivations).where(either)).rowcount
         connection.execute(sa.delete(credits).where(credits.c.memory.in_(part)))
+        connection.execute(sa.delete(staging).where(staging.c.key.in_(part)))
         gone_versions += connection.execute(sa.delete(versions).where(versions.c.memory.in_(part))).rowcount
         gone += connection.execute(sa.delete(memories).where(memories.c.key.in_(part))).rowcount
     gone_versions += _disown(connection, derived, rev)
@@ -62,6 +64,7 @@ def _disown(connection: Connection, derived: Sequence[int], rev: int) -> int:
     remove_features(connection, derived)
     for part in chunks(derived):
         query = sa.update(memories).where(memories.c.key.in_(part))
+        connection.execute(sa.delete(staging).where(staging.c.key.in_(part)))
         connection.execute(query.values(text="", stale=True, rev=rev, revised=rev, pending=Pending.NONE))
         gone += connection.execute(sa.delete(versions).where(versions.c.memory.in_(part))).rowcount
     return gone
@@ -89,6 +92,7 @@ def remove_owner(connection: Connection, bank: BankRow) -> Erased:
         vectors=connection.execute(sa.delete(vectors).where(vectors.c.key.between(*rows))).rowcount,
         memories=connection.execute(sa.delete(memories).where(memories.c.key.between(*rows))).rowcount,
     )
+    connection.execute(sa.delete(staging).where(staging.c.key.between(*rows)))
     connection.execute(sa.delete(tombstones).where(tombstones.c.bank == bank.key))
     connection.execute(sa.delete(sessions).where(sessions.c.bank == bank.key))
     connection.execute(sa.delete(banks).where(banks.c.key == bank.key))
