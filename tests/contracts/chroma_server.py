@@ -52,14 +52,14 @@ class ChromaServer:
             cwd=self.folder,
             env={**os.environ, "ANONYMIZED_TELEMETRY": "False"},
         )
-        for _ in range(300):
+        for _ in range(600):
             if _answers(self.url):
                 return
             if self._process.poll() is not None:
                 pytest.skip(f"chroma run ended with {self._process.returncode}")
             time.sleep(0.1)
         self.stop()
-        pytest.skip("chroma run did not answer within 30 s")
+        pytest.skip("chroma run did not answer within 60 s")
 
     def stop(self) -> None:
         """Stop it, if it runs."""

@@ -19,9 +19,14 @@ HNSW: dict[str, Any] = {
     "space": "cosine",  # the default is l2, and cannot be changed later
     "ef_construction": 100,
     "max_neighbors": 16,
-    "ef_search": 200,
-    "sync_threshold": 200,  # measured best: mean add 16.8 ms, against 84 at 10,000
+    "ef_search": 400,  # recall@10 on 10,000 hard vectors .93 at 200, .99 at 500, for a tenth more time
 }
+
+SYNC_SHARD = 200
+"""Rows between two saves of a shard: measured best for small writes (mean add 16.8 ms; 84 at 10,000)."""
+
+SYNC_OWN = 1000
+"""The same of a large bank's own collection, which is filled by imports: as fast as Chroma's own bulk add."""
 
 
 class Catalogue:
@@ -114,10 +119,11 @@ class Catalogue:
     def create(self, name: str, metadata: dict[str, str | int]) -> Collection:
         """A collection of that name, with our settings. IndexUnavailableError if one with others is there."""
         self._check_room(len(self._known) + (name not in self._known))
+        sync = SYNC_OWN if "bank" in metadata else SYNC_SHARD
         collection = self._client.get_or_create_collection(
             name,
             metadata=dict(metadata),
-            configuration=cast("CreateCollectionConfiguration", {"hnsw": HNSW}),
+            configuration=cast("CreateCollectionConfiguration", {"hnsw": {**HNSW, "sync_threshold": sync}}),
             embedding_function=None,
         )
         self._know(collection)  # it may have been there before, and then differing settings are ignored
