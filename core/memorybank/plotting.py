@@ -98,8 +98,9 @@ def retention_lines(traces: Sequence[Trace], *, width: int = 72, height: int = 1
         lines.append(line)
     axis = "─" * columns
     lines.append(Text(f"     {axis}", style="dim", no_wrap=True))
-    end = f"day {last:.0f}"
-    lines.append(Text(f"     day {first:.0f}".ljust(5 + columns - len(end)) + end, style="dim", no_wrap=True))
+    begin, end = f"     day {first:.0f}", f"day {last:.0f}"
+    scale = begin.ljust(5 + columns - len(end)) + end if columns >= len(begin) + len(end) else begin
+    lines.append(Text(scale, style="dim", no_wrap=True))
     return lines
 
 
@@ -146,8 +147,10 @@ def plot_retention(
     axes.set(xlabel="days", ylabel="retention R", ylim=(0, 1.03), title=title)
     axes.set_xlim(left=min((one.days[0] for one in traces), default=0))
     axes.grid(alpha=0.25)
-    legend = figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
-    if font:
+    legend = (
+        None if not traces else figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    )
+    if font and legend is not None:
         for text in legend.get_texts():
             text.set_fontfamily([font, "DejaVu Sans"])
     try:
