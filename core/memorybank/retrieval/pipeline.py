@@ -14,7 +14,7 @@ from memorybank.retrieval import signals
 from memorybank.retrieval.candidates import Candidates, DenseSearch, Floats, Rows, gather
 from memorybank.retrieval.corpus import Corpus
 from memorybank.retrieval.query import Query, make_query
-from memorybank.retrieval.settings import Floor, RetrievalSettings
+from memorybank.retrieval.settings import LEXICAL, Floor, RetrievalSettings
 
 __all__ = ["Query", "Ranking", "make_query", "rank"]
 
@@ -57,8 +57,8 @@ def rank(
     ``allowed`` (n,) masks what may be recalled (levels, times, session, archived); None: all but the archived.
     ``retention`` and ``activation`` (n,) lie in 0..1; ``rank_weight`` is what a retention of 1 adds. Without
     resident vectors, ``dense`` searches them; without either, or without a query vector, recall is lexical.
-    ``min_score``: a least score; ``"auto"``: the floor calibrated for ``embedder`` (its name; none calibrated:
-    the lexical one).
+    ``min_score``: a least score; ``"auto"``: nothing at all unless there is evidence, by the floor of
+    ``embedder`` (its name).
     """
     if k < 0:
         raise InvalidInputError(f"k is {k}; give 0 or more")
@@ -79,10 +79,11 @@ def rank(
     for part in parts.values():
         scores += part
     order = np.lexsort((candidates.rows, -scores))
-    floor = _floor(settings, embedder if query.vector is not None else "")
-    evidence = floor.similarity * candidates.similarity + floor.coverage * candidates.coverage
+    floor = settings.floor(embedder if query.vector is not None else LEXICAL)
+    evidence = _evidence(query, corpus, floor, candidates)
     if min_score == "auto":
-        order = order[evidence[order] >= floor.threshold]
+        if evidence[order[: floor.looks_at]].max() < floor.threshold:
+            order = order[:0]
     elif min_score is not None:
         order = order[scores[order] >= min_score]
     order = order[:k]
@@ -92,7 +93,7 @@ def rank(
         scores[order],
         candidates.similarity[order],
         np.ones(rows.shape[0], dtype=np.float32) if retention is None else retention[rows].astype(np.float32),
-        evidence[order].astype(np.float32),
+        evidence[order],
         {name: part[order] for name, part in parts.items()},
     )
 
@@ -146,8 +147,11 @@ def _date(query: Query, corpus: Corpus, settings: RetrievalSettings, candidates:
     return part
 
 
-def _floor(settings: RetrievalSettings, embedder: str) -> Floor:
-    return settings.floors.get(embedder) or settings.floors.get("") or Floor(0.0, 1.0, 0.0)
+def _evidence(query: Query, corpus: Corpus, floor: Floor, candidates: Candidates) -> Floats:
+    evidence: Floats = floor.similarity * candidates.similarity + floor.context * candidates.surrounding
+    if query.days:
+        evidence = evidence + floor.date * signals.said_on(query, corpus, candidates)
+    return evidence.astype(np.float32)
 
 
 def _empty() -> Ranking:
