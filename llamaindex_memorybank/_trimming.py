@@ -50,8 +50,8 @@ def trim(chats: Sequence[ChatMessage], tokens: Sequence[int], budget: int) -> li
     starts = [i for i in everything[head:] if chats[i].role is MessageRole.USER]
     if not starts:
         # Talk without a user: what fits from the end, at least the last message.
-        starts = everything[head:] or everything[-1:]
-        return everything[:head] + everything[next((i for i in starts if after[i] <= room), starts[-1]) :]
+        last = next((i for i in everything[head:] if after[i] <= room), len(chats) - 1)
+        return everything[:head] + everything[max(last, head) :]
     for start in starts:
         if after[start] <= room:
             return everything[:head] + everything[start:]

@@ -54,7 +54,7 @@ class ForgettingPostprocessor(BaseNodePostprocessor):
             if node.node.metadata.get("owner", self._bank.owner) == self._bank.owner
             and (weighed := self._weighed(node)) is not None
         ]
-        return sorted(kept, key=lambda node: node.score is not None and node.score, reverse=True)
+        return sorted(kept, key=lambda node: (node.score is not None, node.score or 0.0), reverse=True)
 
     async def _apostprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
