@@ -91,7 +91,7 @@ class MemoryBankStore(BaseStore):
         value: Mapping[str, Any],
         index: Literal[False] | list[str] | None = None,
         *,
-        ttl: float | None | NotProvided = NOT_PROVIDED,
+        ttl: float | NotProvided | None = NOT_PROVIDED,
     ) -> None:
         """Store an item, in place of what the key held."""
         super().put(_encoded(namespace), key, cast("dict[str, Any]", value), index, ttl=ttl)
@@ -123,7 +123,7 @@ class MemoryBankStore(BaseStore):
         value: Mapping[str, Any],
         index: Literal[False] | list[str] | None = None,
         *,
-        ttl: float | None | NotProvided = NOT_PROVIDED,
+        ttl: float | NotProvided | None = NOT_PROVIDED,
     ) -> None:
         """As ``put``."""
         await super().aput(_encoded(namespace), key, cast("dict[str, Any]", value), index, ttl=ttl)

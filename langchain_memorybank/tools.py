@@ -131,8 +131,8 @@ def _in_progress(bank: MemoryBank, found: Recalled, session: str | None) -> bool
     """Whether it is the very turn in which the agent is searching."""
     if session is None or found.memory.session != session or not found.memory.sources:
         return False
-    last = next((m for m in reversed(bank.history(session, last=50)) if m.role == "user"), None)
-    return last is not None and last.id in found.memory.sources
+    last = bank.history(session, last=1, role="user")
+    return bool(last) and last[0].id in found.memory.sources
 
 
 def _remember(bank: MemoryBank, text: str) -> str:

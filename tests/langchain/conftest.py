@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from memorybank import MemoryBank, MemoryStore
-from memorybank.testing import FrozenClock, HashEmbedder
+from memorybank.testing import FrozenClock
 
 MISSING = [name for name in ("langchain_core", "langchain", "langgraph") if find_spec(name) is None]
-collect_ignore_glob = ["test_*.py"] if MISSING else []
 
 
-def pytest_report_header() -> str | None:
-    return f"tests/langchain: not collected, {', '.join(MISSING)} not installed" if MISSING else None
+class _Skipped(pytest.Module):
+    def collect(self) -> NoReturn:
+        pytest.skip(f"needs the extra langchain: {', '.join(MISSING)} not installed", allow_module_level=True)
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """Every module of this folder is skipped, with a reason, where the framework is missing."""
+    return _Skipped.from_parent(parent, path=module_path) if MISSING else None
 
 
 @pytest.fixture
 def clock() -> FrozenClock:
     """Monday, 2 March 2026, 9:00 UTC."""
     return FrozenClock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
-
-
-@pytest.fixture
-def store(tmp_path: Path, clock: FrozenClock) -> Iterator[MemoryStore]:
-    with MemoryStore.open(tmp_path / "memory", embedder=HashEmbedder(), clock=clock, chroma=False) as opened:
-        yield opened
-
-
-@pytest.fixture
-def bank(store: MemoryStore) -> MemoryBank:
-    return store.bank("gary", timezone="UTC")

@@ -98,7 +98,9 @@ def calls(*named: tuple[str, dict[str, Any]], say: str = "") -> AIMessage:
     """A reply that calls tools: ``calls(("weather", {"city": "Lisbon"}))``."""
     return AIMessage(
         say,
-        tool_calls=[ToolCall(name=name, args=args, id=f"call-{i}-{name}") for i, (name, args) in enumerate(named)],
+        tool_calls=[
+            ToolCall(name=name, args=args, id=f"call-{i}-{name}") for i, (name, args) in enumerate(named)
+        ],
     )
 
 

@@ -85,7 +85,10 @@ def test_a_fact_of_day_1_reaches_the_model_on_day_8(
         ("user", "I got a cat. Her name is Mochi."),
         ("assistant", "Congratulations on the cat!"),
     ]
-    assert texts(store, "day 8") == [("user", "What is the name of my cat?"), ("assistant", "She is called Mochi.")]
+    assert texts(store, "day 8") == [
+        ("user", "What is the name of my cat?"),
+        ("assistant", "She is called Mochi."),
+    ]
 
 
 def weather(city: str) -> str:
@@ -184,7 +187,9 @@ def test_an_agent_loop_recalls_once_and_credits_once(run: Run, store: MemoryStor
         calls(("weather", {"city": "Porto"}), ("weather", {"city": "Faro"})),
         "Your sister Anna lives in Lisbon, where it is sunny.",
     )
-    agent = create_agent(model, [weather], middleware=[MemoryBankMiddleware(store)], checkpointer=InMemorySaver())
+    agent = create_agent(
+        model, [weather], middleware=[MemoryBankMiddleware(store)], checkpointer=InMemorySaver()
+    )
     run(agent, "How is the weather where my sister lives?", thread("t"), {"user_id": "gary"})
 
     blocks = {system_of(messages) for messages in model.seen}
@@ -201,7 +206,9 @@ def test_an_agent_loop_recalls_once_and_credits_once(run: Run, store: MemoryStor
 def test_tool_calls_and_results_are_stored_whole(store: MemoryStore) -> None:
     """langchain 34925 (tool_calls lost): empty content, calls, parallel results and artifacts survive."""
     model = ScriptedChatModel(calls(("weather", {"city": "Rome"}), ("weather", {"city": "Bari"})), "Sunny.")
-    agent = create_agent(model, [weather], middleware=[MemoryBankMiddleware(store)], checkpointer=InMemorySaver())
+    agent = create_agent(
+        model, [weather], middleware=[MemoryBankMiddleware(store)], checkpointer=InMemorySaver()
+    )
     result = agent.invoke(said("Weather?"), thread("t"), context={"user_id": "gary"})
     from langchain_memorybank import MemoryBankChatMessageHistory
 
@@ -213,7 +220,9 @@ def test_the_answer_does_not_store_what_the_model_echoes_from_memory(store: Memo
     store.bank("gary").remember("Gary is allergic to peanuts.")
     model = ScriptedChatModel(lambda messages: system_of(messages) + "\nNo peanuts for you.")
     agent = create_agent(model, middleware=[MemoryBankMiddleware(store)])
-    agent.invoke(said("Am I allergic to peanuts?"), {"configurable": {"thread_id": "t"}}, context={"user_id": "gary"})
+    agent.invoke(
+        said("Am I allergic to peanuts?"), {"configurable": {"thread_id": "t"}}, context={"user_id": "gary"}
+    )
     turn = next(text for text in remembered(store) if text.startswith("user:"))
     assert "No peanuts for you." in turn
     assert "Gary is allergic" not in turn
@@ -242,19 +251,26 @@ def test_the_users_turn_survives_a_stream_closed_early(store: MemoryStore) -> No
     """Trap 6: a client that hangs up in the middle of the answer loses no words of the user's."""
     model = ScriptedChatModel("A long answer of many words.", "Yes.")
     agent = create_agent(model, middleware=[MemoryBankMiddleware(store)], checkpointer=InMemorySaver())
-    stream = agent.stream(said("I moved to Porto."), thread("t"), context={"user_id": "gary"}, stream_mode="messages")
+    stream = agent.stream(
+        said("I moved to Porto."), thread("t"), context={"user_id": "gary"}, stream_mode="messages"
+    )
     next(stream)
     stream.close()
     assert ("user", "I moved to Porto.") in texts(store, "t")
     agent.invoke(said("Still there?"), thread("t"), context={"user_id": "gary"})
-    assert [text for role, text in texts(store, "t") if role == "user"] == ["I moved to Porto.", "Still there?"]
+    assert [text for role, text in texts(store, "t") if role == "user"] == [
+        "I moved to Porto.",
+        "Still there?",
+    ]
 
 
 async def test_the_users_turn_survives_an_async_stream_closed_early(store: MemoryStore) -> None:
     """The same with ``astream``."""
     model = ScriptedChatModel("A long answer of many words.")
     agent = create_agent(model, middleware=[MemoryBankMiddleware(store)], checkpointer=InMemorySaver())
-    stream = agent.astream(said("I moved to Porto."), thread("t"), context={"user_id": "gary"}, stream_mode="messages")
+    stream = agent.astream(
+        said("I moved to Porto."), thread("t"), context={"user_id": "gary"}, stream_mode="messages"
+    )
     await anext(stream)
     await stream.aclose()
     assert ("user", "I moved to Porto.") in texts(store, "t")
@@ -303,8 +319,14 @@ def test_an_interrupt_stores_the_turn_once(resume: bool, store: MemoryStore) -> 
     from langchain.agents.middleware import HumanInTheLoopMiddleware
     from langgraph.types import Command
 
-    store.bank("gary").add([{"role": "user", "content": "I live in Rome, next to the Pantheon."}], session="old")
-    model = ScriptedChatModel(calls(("weather", {"city": "Rome"}), say="Let me see."), "Sunny in Rome, at the Pantheon.")
+    store.bank("gary").add(
+        [{"role": "user", "content": "I live in Reykjavik, between Hallgrimskirkja and Kaffibarinn."}],
+        session="old",
+    )
+    model = ScriptedChatModel(
+        calls(("weather", {"city": "Reykjavik"}), say="Let me see."),
+        "Sunny in Reykjavik, from Hallgrimskirkja to Kaffibarinn.",
+    )
     agent = create_agent(
         model,
         [weather],
@@ -323,14 +345,16 @@ def test_an_interrupt_stores_the_turn_once(resume: bool, store: MemoryStore) -> 
         assert texts(store, "t") == [
             ("user", "How is the weather where I live?"),
             ("assistant", "Let me see."),
-            ("tool", "sunny in Rome"),
-            ("assistant", "Sunny in Rome, at the Pantheon."),
+            ("tool", "sunny in Reykjavik"),
+            ("assistant", "Sunny in Reykjavik, from Hallgrimskirkja to Kaffibarinn."),
         ]
         last = system_of(model.seen[-1])
-        assert "I live in Rome, next to the Pantheon." in last, "the resumed run has no memory"
+        assert "I live in Reykjavik, between Hallgrimskirkja and Kaffibarinn." in last, (
+            "the resumed run has no memory"
+        )
         assert "where I live?" not in last, "the question was recalled to itself"
         strength = {m.text: m.strength for m in store.bank("gary").memories()}
-        assert strength["user: I live in Rome, next to the Pantheon."] == 2
+        assert strength["user: I live in Reykjavik, between Hallgrimskirkja and Kaffibarinn."] == 2
     else:
         agent.invoke(said("Never mind. Hello!"), thread("t"), context={"user_id": "gary"})
         users = [text for role, text in texts(store, "t") if role == "user"]
@@ -452,7 +476,9 @@ def test_the_authenticated_user_of_the_server_comes_before_the_config(store: Mem
 
     from langchain_memorybank.identity import user_of
 
-    runtime = SimpleNamespace(context=None, server_info=SimpleNamespace(user=SimpleNamespace(identity="gary")))
+    runtime = SimpleNamespace(
+        context=None, server_info=SimpleNamespace(user=SimpleNamespace(identity="gary"))
+    )
     assert user_of(runtime, {"configurable": {"user_id": "eve"}}) == "gary"
 
 
@@ -489,7 +515,9 @@ async def test_two_users_at_once_on_one_agent(store: MemoryStore) -> None:
         assert other not in system_of(messages)
         assert secrets[user] in system_of(messages)
     for user in secrets:
-        users = [m.text[:3] for m in map_sessions(store, user) if m.role == "user" and "secret word?" in m.text]
+        users = [
+            m.text[:3] for m in map_sessions(store, user) if m.role == "user" and "secret word?" in m.text
+        ]
         assert users == [user] * 4
 
 
@@ -501,13 +529,13 @@ def map_sessions(store: MemoryStore, user: str) -> list[Any]:
 # -- failing -----------------------------------------------------------------------------------------------------
 
 
-class Down(RuntimeError):
+class DownError(RuntimeError):
     pass
 
 
 def broken(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*args: object, **kwargs: object) -> None:
-        raise Down("disk full")
+        raise DownError("disk full")
 
     monkeypatch.setattr("memorybank.bank.MemoryBank.add", fail)
     monkeypatch.setattr("memorybank.bank.MemoryBank.context", fail)
@@ -527,7 +555,7 @@ def test_a_failing_store_does_not_take_the_agent_down(
         broken(store, patched)
         result = agent.invoke(said("I moved to Porto."), thread("t"), context={"user_id": "gary"})
     assert result["messages"][-1].text == "Hello."
-    assert "Down" in caplog.text
+    assert "DownError" in caplog.text
     assert "Porto" not in caplog.text
     agent.invoke(said("Next."), thread("t"), context={"user_id": "gary"})
     assert texts(store, "t") == [
@@ -544,14 +572,14 @@ def test_on_error_raise_and_function(store: MemoryStore, monkeypatch: pytest.Mon
     strict = create_agent(
         ScriptedChatModel("Hi."), middleware=[MemoryBankMiddleware(store, user_id="g", on_error="raise")]
     )
-    with pytest.raises(Down):
+    with pytest.raises(DownError):
         strict.invoke(said("Hello"))
     told: list[Exception] = []
     lax = create_agent(
         ScriptedChatModel("Hi."), middleware=[MemoryBankMiddleware(store, user_id="g", on_error=told.append)]
     )
     lax.invoke(said("Hello"))
-    assert {type(error) for error in told} == {Down}
+    assert {type(error) for error in told} == {DownError}
 
 
 # -- switches ----------------------------------------------------------------------------------------------------
@@ -591,8 +619,13 @@ def test_images_with_memory(store: MemoryStore) -> None:
 
 def test_wrong_settings_are_refused(store: MemoryStore) -> None:
     """A clear error at construction, not at the first turn."""
-    for options in ({}, {"store": store, "bank": store.bank("g")}, {"bank": "g"}, {"store": store, "user_id": " "}):
-        with pytest.raises(ValueError, match="store|user id|bank"):
+    for options in (
+        {},
+        {"store": store, "bank": store.bank("g")},
+        {"bank": "g"},
+        {"store": store, "user_id": " "},
+    ):
+        with pytest.raises(ValueError, match=r"store|user id|bank"):
             MemoryBankMiddleware(**options)
     with pytest.raises(ValueError, match="inject"):
         MemoryBankMiddleware(store, inject="tool")  # type: ignore[arg-type]  # wrong on purpose
@@ -619,7 +652,9 @@ def test_erase_export_forget_consolidate_from_the_middleware(store: MemoryStore,
 def test_ai_message_ids_and_types_are_plain(store: MemoryStore) -> None:
     """langchain 14511 (chunks stored): a streamed reply is stored as one AIMessage."""
     agent = create_agent(
-        ScriptedChatModel("Many words here."), middleware=[MemoryBankMiddleware(store)], checkpointer=InMemorySaver()
+        ScriptedChatModel("Many words here."),
+        middleware=[MemoryBankMiddleware(store)],
+        checkpointer=InMemorySaver(),
     )
     by_stream(agent, "Hi", thread("t"), {"user_id": "gary"})
     from langchain_memorybank import MemoryBankChatMessageHistory
