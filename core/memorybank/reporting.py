@@ -22,6 +22,7 @@ from memorybank.models import (
     Window,
 )
 from memorybank.records import banks, census, memories, provenance, transcript
+from memorybank.records import derived as records
 from memorybank.runtime import Runtime
 
 
@@ -75,11 +76,11 @@ def derived(runtime: Runtime, owner: str, level: Level, day: date | None, zone: 
         bank = banks.find(connection, owner)
         if bank is None:
             return None
-        began = before = None
-        if day is not None:
-            first, following = day_bounds(day, zone)
-            began, before = to_micros(first), to_micros(following)
-        rows = memories.of_bank(connection, bank.key, owner, {}, levels=[level], began=began, before=before)
+        if day is None:
+            rows = records.standing(connection, bank.key, owner, level)
+        else:
+            first, following = (to_micros(at) for at in day_bounds(day, zone))
+            rows = records.standing(connection, bank.key, owner, level, first, following)
     # Blocks of days have the level of the global text and a position; an empty text has nothing to say.
     found = [row.memory for row in rows if row.memory.text and (day is not None or row.position is None)]
     return found[-1] if found else None

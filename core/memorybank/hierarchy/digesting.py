@@ -21,6 +21,7 @@ from memorybank.runtime import Runtime
 from memorybank.text.language import Language, detect
 from memorybank.turns import spoken
 
+_CATCH_UP = 200  # messages read at once when much is overdue: each step compares every source it rests on
 Attempt = Callable[[str, Callable[[], Draft]], Memory | None]
 
 
@@ -60,7 +61,7 @@ class Digesting:
                 found = derived.of_levels(connection, bank, (Level.DIGEST,))
                 held = next((one for one in found if one.key == digest.key), None)
         turns = [row for row in rows if row.memory.level is Level.TURN]
-        for step in digest_steps(said, self.settings.window, through):
+        for step in digest_steps(said, self.settings.window, through, at_once=_CATCH_UP):
             made = attempt(
                 f"digest of a session, to message {step.through}", self._draft(step, old, turns, held, mark)
             )

@@ -23,6 +23,9 @@ Cost = Callable[[str], int]
 
 _SPEAKERS = {"en": {}, "zh": {"user": "用户", "assistant": "助手"}}
 _WEIGHTS = Weights()
+_OLD = 0.3  # our choice, as is the half-life: a global text tells of lately, and of the most telling before
+_HALF_LIFE = 60.0
+_PADDING = 0.05  # what is worth less than this part of the best is left out, whatever room there is
 _TELLING = 1.0  # evidence that a self-report must hold: "I'll give it a try" says nothing of anyone
 
 
@@ -56,10 +59,19 @@ def salient(
 
 
 def _choose(
-    units: Sequence[Sentence], budget: int, cost: Cost, language: Language, weights: Weights
+    units: Sequence[Sentence],
+    budget: int,
+    cost: Cost,
+    language: Language,
+    weights: Weights,
+    fading: float | None = None,
 ) -> list[Quote]:
+    """``fading``: days in which what lies back loses half of its advantage (down to ``_OLD``); None: no matter."""
     found = [evidence(unit.core, weights) for unit in units]
-    factors = [factor(unit, weights) for unit in units]
+    newest = max((unit.line.day for unit in units), default=date.min)
+    ages = [(newest - unit.line.day).days for unit in units]
+    fresh = [1.0 if fading is None else _OLD + (1 - _OLD) * 0.5 ** (age / fading) for age in ages]
+    factors = [factor(unit, weights) * fresh[at] for at, unit in enumerate(units)]
     costs = [max(1, cost(f"{speaker_label(unit.line.speaker, language)}: {unit.text}\n")) for unit in units]
     seen: Counter[str] = Counter()
     heap = [
@@ -67,6 +79,7 @@ def _choose(
     ]
     heapq.heapify(heap)
     chosen: dict[int, float] = {}
+    best = 0.0
     while heap:
         _, at = heapq.heappop(heap)
         if costs[at] > budget or units[at].trifling:
@@ -75,7 +88,8 @@ def _choose(
         if heap and -now > heap[0][0]:  # worth only falls, so a stale head is put back where it belongs
             heapq.heappush(heap, (-now, at))
             continue
-        if now <= 0:
+        best = max(best, now)
+        if now <= best * _PADDING:
             break
         chosen[at] = now
         budget -= costs[at]
@@ -150,24 +164,34 @@ _TITLE_ROW = re.compile(r"^\d{4}-\d\d-\d\d *(?:\(quotes\)|（摘录）)?$")
 
 
 def join_events(
-    days: Sequence[tuple[str, date, str]], budget: int, *, cost: Cost = len, language: Language = "en"
+    days: Sequence[tuple[str, date, str]],
+    budget: int,
+    *,
+    cost: Cost = len,
+    language: Language = "en",
+    lately: bool = True,
 ) -> str:
     """One text from many: the most salient rows of day summaries, each dated, oldest first.
 
-    ``days``: (id, day, text), of days or of blocks of days that were joined before.
+    ``days``: (id, day, text), of days or of blocks of days that were joined before. With ``lately`` recent days
+    count for more.
     """
-    units = _rows(days)
-    quotes = _choose(units, budget, cost, language, _WEIGHTS)
+    quotes = _choose(_rows(days), budget, cost, language, _WEIGHTS, _HALF_LIFE if lately else None)
     return "\n".join(quote.text for quote in sorted(quotes, key=lambda q: (q.day, q.order)))
 
 
 def join_portraits(
-    days: Sequence[tuple[str, date, str]], budget: int, *, cost: Cost = len, language: Language = "en"
+    days: Sequence[tuple[str, date, str]],
+    budget: int,
+    *,
+    cost: Cost = len,
+    language: Language = "en",
+    lately: bool = True,
 ) -> str:
     """One portrait from many: the most salient quotes by kind, newest first; repetitions count little."""
     newest_first = sorted(days, key=lambda entry: entry[1], reverse=True)
     units = _rows(newest_first)
-    quotes = _choose(units, budget, cost, language, _WEIGHTS)
+    quotes = _choose(units, budget, cost, language, _WEIGHTS, _HALF_LIFE if lately else None)
     names = [name for both in KINDS.values() for name in both.values()]
 
     def place(quote: Quote) -> tuple[int, int, int]:

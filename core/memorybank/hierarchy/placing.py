@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
 
-from memorybank.clock import day_of, from_micros, to_micros
+from memorybank.clock import day_bounds, day_of, to_micros
 from memorybank.models import Level, Maker, Memory, Status
 from memorybank.records import banks, derived, erasure, links, memories, provenance
 from memorybank.records.banks import BankRow
@@ -108,12 +108,13 @@ def _present(connection: Connection, bank: BankRow, owner: str, draft: Draft, zo
     if draft.session is not None:
         found = memories.of_session(connection, draft.session, owner, "", level=draft.level)
         return found[0] if found else None
-    day = day_of(draft.began, zone)
-    for one in derived.of_levels(connection, bank.key, [draft.level]):
-        daily = draft.level in (Level.DAY_EVENTS, Level.DAY_PORTRAIT)
-        if day_of(from_micros(one.began), zone) == day if daily else one.position == draft.position:
-            return memories.by_keys(connection, [one.key], owner, {})[one.key]
-    return None
+    if draft.level in (Level.DAY_EVENTS, Level.DAY_PORTRAIT):
+        first, following = (to_micros(at) for at in day_bounds(day_of(draft.began, zone), zone))
+        found = derived.standing(connection, bank.key, owner, draft.level, first, following)
+    else:
+        found = derived.standing(connection, bank.key, owner, draft.level)
+        found = [row for row in found if row.position == draft.position]
+    return found[0] if found else None
 
 
 def _memory(draft: Draft, owner: str, present: Row | None, sources: Sequence[Row], now: datetime) -> Memory:

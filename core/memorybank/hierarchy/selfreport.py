@@ -70,7 +70,7 @@ _WORDINGS: dict[Kind, tuple[str, ...]] = {
         r"my (?:plan|goal|dream)|我[^，。！？]{0,6}(?:打算|计划|准备|想去|想要|希望|决定|将要|梦想)",
     ),
     "fact": (
-        r"my name is|call me|\bi(?:'m| am) (?:an? |\d|from |married|single|divorced|allergic"
+        r"my name is|call me|\bi(?:'m| am) (?:an? |\d{1,2}\b(?! ?%)|from |married|single|divorced|allergic"
         r"|vegetarian|vegan)",
         r"\bi(?:'ve| have)? (?:work|live|study|studied|graduated|was born|grew up|(?:just )?moved"
         r"|have an? |own )",

@@ -68,9 +68,11 @@ class Quoting:
         rows = [(part.id, part.first, part.text) for part in parts]
         if level is Level.EVENTS:
             budget = self.settings.block if block else self.settings.events
-            return extractive.join_events(rows, budget, cost=self.counter, language=language)
+            return extractive.join_events(
+                rows, budget, cost=self.counter, language=language, lately=not block
+            )
         budget = self.settings.block if block else self.settings.overall_portrait
-        return extractive.join_portraits(rows, budget, cost=self.counter, language=language)
+        return extractive.join_portraits(rows, budget, cost=self.counter, language=language, lately=not block)
 
     def digest(self, old: str, lines: Sequence[Line], language: Language) -> str:
         budget = self.settings.digest

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, bindparam
 
 from memorybank.models import Level, Maker
+from memorybank.records.memories import Row, row_of
 from memorybank.records.schema import first_key, last_key, memories, messages, sessions
 from memorybank.records.types import IdList
 
@@ -56,6 +57,9 @@ class SessionMark:
     length: int
 
 
+# Spelled out, so that the database sees that its index of what is derived applies.
+_NO_TURN = memories.c.level != sa.literal_column("'turn'")
+_ALWAYS = 2**62
 _OWN = memories.c.key.between(bindparam("p_first"), bindparam("p_last"))
 _TURNS = (
     sa.select(
@@ -82,7 +86,22 @@ _DERIVED = (
         sa.type_coerce(memories.c.sources, IdList),
         sa.func.length(sa.type_coerce(memories.c.text, sa.Text), type_=sa.Integer),
     )
-    .where(_OWN, memories.c.level.in_(bindparam("p_levels", expanding=True)))
+    .where(
+        memories.c.bank == bindparam("p_bank"),
+        memories.c.level.in_(bindparam("p_levels", expanding=True)),
+        _NO_TURN,
+    )
+    .order_by(memories.c.began, memories.c.key)
+)
+_STANDING = (
+    sa.select(memories)
+    .where(
+        memories.c.bank == bindparam("p_bank"),
+        memories.c.level == bindparam("p_level"),
+        memories.c.began >= bindparam("p_first"),
+        memories.c.began < bindparam("p_before"),
+        _NO_TURN,
+    )
     .order_by(memories.c.began, memories.c.key)
 )
 _SESSIONS = (
@@ -120,13 +139,26 @@ def turn_marks(connection: Connection, bank: int) -> list[TurnMark]:
 
 def of_levels(connection: Connection, bank: int, levels: Sequence[Level]) -> list[Derived]:
     """Everything derived of these levels, by time."""
-    wanted = {**_range(bank), "p_levels": [level.value for level in levels]}
+    wanted = {"p_bank": bank, "p_levels": [level.value for level in levels]}
     return [
         Derived(key, id_, Level(level), began, ended, Maker(maker), stale, version, position, sources, length)
         for key, id_, level, began, ended, maker, stale, version, position, sources, length in connection.execute(
             _DERIVED, wanted
         )
     ]
+
+
+def standing(
+    connection: Connection,
+    bank: int,
+    owner: str,
+    level: Level,
+    began: int = -_ALWAYS,
+    before: int = _ALWAYS,
+) -> list[Row]:
+    """Rows of one derived level with ``began`` in [began, before) microseconds, by time."""
+    values = {"p_bank": bank, "p_level": level.value, "p_first": began, "p_before": before}
+    return [row_of(row, owner, {}) for row in connection.execute(_STANDING, values)]
 
 
 def lively_sessions(connection: Connection, bank: int, longer_than: int, since: int) -> list[SessionMark]:

@@ -122,6 +122,16 @@ Index(
     postgresql_where=memories.c.pending > 0,
 )
 
+# What is derived is few among many turns, and read at every turn of a chat (portrait, global events).
+Index(
+    "memories_derived",
+    memories.c.bank,
+    memories.c.level,
+    memories.c.began,
+    sqlite_where=memories.c.level != "turn",
+    postgresql_where=memories.c.level != "turn",
+)
+
 
 class Pending:
     """What is still to be done for a memory: nothing, write its vector to the index, or embed it first."""

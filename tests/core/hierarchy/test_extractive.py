@@ -56,14 +56,14 @@ CHAT_ZH = lines(
     ("chat", "language", "kept", "dropped"),
     [
         (CHAT, "en", ["The Wandering Earth", "12,000"], ["Hello", "anything else", "asking"]),
-        (CHAT_ZH, "zh", ["《流浪地球》", "一万两千座"], ["想聊", "关心"]),
+        (CHAT_ZH, "zh", ["《流浪地球》", "一万两千座"], ["你好", "想聊", "关心"]),
     ],
 )
 def test_names_titles_and_numbers_stay_greetings_and_questions_go(
     chat: list[Line], language: Language, kept: list[str], dropped: list[str]
 ) -> None:
-    """At half of the length, what one would ask about later is what is left."""
-    text = day_events(chat, int(0.5 * sum(len(line.text) for line in chat)), language=language)
+    """At 60 % of the length, what one would ask about later is what is left."""
+    text = day_events(chat, int(0.6 * sum(len(line.text) for line in chat)), language=language)
     assert all(word in text for word in kept)
     assert not any(word in text for word in dropped)
     assert text.startswith("2026-01-03")
@@ -169,6 +169,7 @@ def test_a_thousand_days_are_joined_under_a_budget() -> None:
     dates = [row[:10] for row in text.splitlines()]
     assert len(dates) > 20
     assert dates == sorted(dates)
+    assert dates[-1] > "2025-09", "lately counts for more"
     selves = [(str(n), day, f'likes: "I like Town{n}." ({day})') for n, (_, day, _) in enumerate(days)]
     portrait = join_portraits(selves, 1000)
     assert len(portrait) <= 1000
