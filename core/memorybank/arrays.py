@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -83,6 +83,7 @@ class Arrays:
         self._last_turn: dict[int, int] = {}
         self._speakers: dict[str, int] = {}
         self._links: dict[tuple[int, int], float] = {}
+        self._derived: dict[tuple[int, int], float] = {}
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -138,6 +139,10 @@ class Arrays:
         """Set the weights of links between keys."""
         self._links.update(pairs)
 
+    def derive(self, pairs: Iterable[tuple[int, int]]) -> None:
+        """Set which keys were made from which, (source, derived): links of weight 1, unless used together more."""
+        self._derived = dict.fromkeys(pairs, 1.0)
+
     def bury(self, keys: Sequence[int]) -> None:
         """Deleted rows die; their neighbours become each other's."""
         previous, following = self._previous.view(), self._following.view()
@@ -155,6 +160,7 @@ class Arrays:
             self.id_row.pop(self._ids[row], None)
         if gone:
             self._links = {pair: w for pair, w in self._links.items() if not gone.keys() & set(pair)}
+            self._derived = {pair: w for pair, w in self._derived.items() if not gone.keys() & set(pair)}
 
     def completed(self, done: Completion, rev: int) -> Meta:
         """The columns of an exchange that got its reply, from those it had."""
@@ -179,7 +185,8 @@ class Arrays:
     def corpus(self, vectors: NDArray[np.float32] | None) -> Corpus:
         """A snapshot: what changes in place is copied, what only grows is seen as it is now."""
         mentions = self._mentions.view()
-        held = [(a, b, w) for (a, b), w in self._links.items() if a in self.row_of and b in self.row_of]
+        pairs = {**self._derived, **self._links}
+        held = [(a, b, w) for (a, b), w in pairs.items() if a in self.row_of and b in self.row_of]
         return Corpus(
             vectors=vectors,
             lexical=self._lexical,

@@ -70,8 +70,7 @@ class IndexSearch:
         except IndexUnavailableError:
             self._load()
             return None
-        named = [row for row in self._resident.rows_of(hits.ids) if row is not None and row < len(alive)]
-        rows = np.array(named, dtype=np.int64)
+        rows = np.array(self._snapshot.rows_of(hits.ids), dtype=np.int64)
         rows = rows[alive[rows]]
         if len(rows) < expected // 2:
             logger.warning(
@@ -86,14 +85,13 @@ class IndexSearch:
 
     def _load(self) -> None:
         snapshot = self._resident.snapshot(self._connection, self._bank, vectors=True)
-        if snapshot.corpus.vectors is not None:
+        # Loaded anew meanwhile, its rows would be others: then they are compared from the records, more slowly.
+        if snapshot.corpus.vectors is not None and snapshot.arrays is self._snapshot.arrays:
             self._exact = snapshot.corpus.vectors[: len(self._snapshot.corpus)]
 
     def _tail(self) -> Rows:
         keys = columns.unindexed(self._connection, self._bank.key)
-        at = self._resident.rows_of_keys(keys)
-        n = len(self._snapshot.corpus)
-        return np.array([row for row in at if row is not None and row < n], dtype=np.int64)
+        return np.array(self._snapshot.rows_of_keys(keys), dtype=np.int64)
 
     def _best(self, candidates: Rows, n: int) -> tuple[Rows, NDArray[np.float32]]:
         similarities = self.similarities(candidates)

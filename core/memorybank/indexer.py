@@ -84,6 +84,9 @@ class Indexer:
 
     def index(self) -> VectorIndex:
         """The index, opened at first use. Raises IndexUnavailableError (and warns once) when it cannot be."""
+        held = self._index
+        if held is not None:
+            return held  # without the guard: a search does not wait for a flush
         with self._guard:
             if self._index is not None:
                 return self._index
@@ -197,6 +200,7 @@ class Indexer:
 
     def embed_missing(self, bank: int | None = None) -> int:
         """Embed memories that were stored while the embedder failed; returns how many."""
+        era = self._embedding.era  # read before the embedder: a reindex sets it last
         embedder = self._embedding.embedder
         if embedder is None or self._database.read_only:
             return 0
@@ -216,7 +220,7 @@ class Indexer:
                 items = [(row.key, row.revised, vector) for row, vector in group]
                 with self._database.write() as connection:
                     bumped = banks.bump(connection, key)
-                    if bumped is not None and bumped.era == self._embedding.era:
+                    if bumped is not None and bumped.era == era:
                         moved += len(memories.put_vectors(connection, items, bumped.rev))
             done += moved
             if moved == 0:

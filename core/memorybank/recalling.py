@@ -74,17 +74,19 @@ def recall(runtime: Runtime, owner: str, request: Request) -> list[Recalled]:
     """The memories that fit, best first. Reads only."""
     if not request.query.strip():
         return []
+    era = runtime.embedding.era  # read before the embedder: a reindex sets it last
     vector = _vector(runtime, request.query)
     with runtime.database.read() as connection:
         bank = banks.find(connection, owner)
         if bank is None:
             return []
-        if vector is not None and bank.era != runtime.embedding.era:
+        if vector is not None and bank.era != era:
             logger.warning(
                 "the bank was embedded by another model since this store was opened; open it again"
             )
             vector = None
-        resident = runtime.residents.of(bank, request.zone, runtime.dimension)
+        dimension = runtime.dimension if vector is None else len(vector)
+        resident = runtime.residents.of(bank, request.zone, dimension)
         view = _view(connection, runtime, bank, resident, owner, request, vector is not None)
         retention = _retention(view.snapshot.corpus, request)
         ranking = _rank(connection, runtime, resident, view, request, vector, retention)
@@ -94,10 +96,11 @@ def recall(runtime: Runtime, owner: str, request: Request) -> list[Recalled]:
 
 
 def _vector(runtime: Runtime, query: str) -> NDArray[np.float32] | None:
-    if runtime.embedder is None:
+    embedder = runtime.embedder
+    if embedder is None:
         return None
     try:
-        return embed_query(runtime.embedder, query)
+        return embed_query(embedder, query)
     except EmbeddingError as error:
         logger.warning("%s; this recall is by words only", error)
         return None

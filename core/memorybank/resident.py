@@ -27,12 +27,26 @@ _BYTES_PER_ROW = 600  # what the columns, maps and postings of a row take, about
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A bank at one revision: the arrays, each row's key, and the codes of its sessions."""
+    """A bank at one revision: the arrays, each row's key, and the codes of its sessions.
+
+    ``arrays`` is what the rows are numbered by: after a bank was loaded anew, rows of before mean nothing.
+    """
 
     corpus: Corpus
     keys: NDArray[np.int64]
     sessions: dict[int, int]
     rev: int
+    arrays: Arrays
+
+    def rows_of(self, ids: Iterable[str]) -> list[int]:
+        """Rows of those memory ids that this snapshot holds."""
+        n, row_of = len(self.keys), self.arrays.id_row
+        return [row for id_ in ids if (row := row_of.get(id_, n)) < n]
+
+    def rows_of_keys(self, keys: Iterable[int]) -> list[int]:
+        """Rows of those memory keys that this snapshot holds."""
+        n, row_of = len(self.keys), self.arrays.row_of
+        return [row for key in keys if (row := row_of.get(key, n)) < n]
 
 
 class Resident:
@@ -49,6 +63,11 @@ class Resident:
         self._arrays = Arrays(self._zone)
         self._vectors: Growing[np.float32] | None = None
         self._snapshot: Snapshot | None = None
+
+    @property
+    def dimension(self) -> int | None:
+        """Length of the vectors it keeps."""
+        return self._dimension
 
     @property
     def nbytes(self) -> int:
@@ -69,24 +88,19 @@ class Resident:
             elif self._rev < bank.rev:
                 self._follow(connection, bank)
             if vectors and self._vectors is None and self._dimension is not None:
-                self._load_vectors(connection, bank)
+                loaded = self._load_vectors(connection, bank, self._dimension)
+                if bank.rev < self._rev:
+                    # This reader began before the last write: it does not see that one's vectors.
+                    return self._build(loaded)
+                self._vectors, self._snapshot = loaded, None
             if self._snapshot is None:
-                matrix = None if self._vectors is None else self._vectors.view()
-                arrays = self._arrays
-                self._snapshot = Snapshot(
-                    arrays.corpus(matrix), arrays.keys.view(), dict(arrays.sessions), self._rev
-                )
+                self._snapshot = self._build(self._vectors)
             return self._snapshot
 
-    def rows_of(self, ids: Iterable[str]) -> list[int | None]:
-        """Rows of memory ids; None for ids that the bank does not hold (any more)."""
-        with self._lock:
-            return [self._arrays.id_row.get(id_) for id_ in ids]
-
-    def rows_of_keys(self, keys: Iterable[int]) -> list[int | None]:
-        """Rows of memory keys; None for keys that the bank does not hold."""
-        with self._lock:
-            return [self._arrays.row_of.get(key) for key in keys]
+    def _build(self, vectors: Growing[np.float32] | None) -> Snapshot:
+        arrays = self._arrays
+        corpus = arrays.corpus(None if vectors is None else vectors.view())
+        return Snapshot(corpus, arrays.keys.view(), dict(arrays.sessions), self._rev, arrays)
 
     def added(self, rev: int, rows: Sequence[Row | Completion], found: Mapping[int, Features]) -> None:
         """Take over what this process has just written as revision ``rev``, without reading it back."""
@@ -146,19 +160,18 @@ class Resident:
         changed = links.since(connection, bank.key, self._rev)
         self._arrays.link({(a, b): weight for a, b, weight in changed})
         if derived:
-            self._arrays.link(dict.fromkeys(links.derived_from(connection, bank.key), 1.0))
+            self._arrays.derive(links.derived_from(connection, bank.key))
 
-    def _load_vectors(self, connection: Connection, bank: BankRow) -> None:
+    def _load_vectors(self, connection: Connection, bank: BankRow, dimension: int) -> Growing[np.float32]:
         held = columns.all_vectors(connection, bank.key)
-        grown = Growing(np.float32, self._dimension)
+        grown = Growing(np.float32, dimension)
         row_of = self._arrays.row_of
         if [row_of.get(row[0]) for row in held] == list(range(len(self._arrays))):
-            grown.extend(unpack_vectors([row[1] for row in held], self._dimension or 0))
+            grown.extend(unpack_vectors([row[1] for row in held], dimension))
         else:
             by_row = {row_of[row[0]]: row for row in held if row[0] in row_of}
             grown.extend(self._stack([by_row.get(row) for row in range(len(self._arrays))]))
-        self._vectors = grown
-        self._snapshot = None
+        return grown
 
     def _stack(self, rows: Sequence[Any]) -> NDArray[np.float32]:
         dimension = self._dimension or 0
@@ -177,10 +190,10 @@ class Residents:
         self._total = 0
 
     def of(self, bank: BankRow, zone: ZoneInfo, dimension: int | None) -> Resident:
-        """The resident bank of that row, empty at first. A change of zone starts it anew."""
+        """The resident bank of that row, empty at first. A change of zone or embedder starts it anew."""
         with self._lock:
             held = self._banks.get(bank.key)
-            if held is None or held[0] != zone.key:
+            if held is None or held[0] != zone.key or held[1].dimension != dimension:
                 held = (zone.key, Resident(zone, dimension))
                 self._banks[bank.key] = held
             self._banks.move_to_end(bank.key)

@@ -52,11 +52,13 @@ class Vectors:
 
     def __init__(self, runtime: Runtime) -> None:
         self._runtime = runtime
+        self._era = runtime.embedding.era  # read before the embedder: a reindex sets it last
+        self._embedder = runtime.embedder
         self._known: dict[str, NDArray[np.float32]] = {}
 
     def embed(self, texts: Sequence[str], *, progress: bool = False) -> None:
         """Embed the new ones among the texts. A failing embedder costs the vectors, never the messages."""
-        embedder = self._runtime.embedder
+        embedder = self._embedder
         fresh = list(dict.fromkeys(text for text in texts if text not in self._known))
         if embedder is None or not fresh:
             return
@@ -73,7 +75,7 @@ class Vectors:
 
     def check(self, bank: banks.BankRow) -> None:
         """Drop the vectors if the bank has been embedded by another model since: they would not compare."""
-        if bank.era != self._runtime.embedding.era:
+        if bank.era != self._era:
             self._known.clear()
 
     def of(self, text: str) -> NDArray[np.float32] | None:
