@@ -15,7 +15,17 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from memorybank.cli import demo, editing, evaluate, forgetting, importing, recalling, showing, upkeep
+from memorybank.cli import (
+    consolidate,
+    demo,
+    editing,
+    evaluate,
+    forgetting,
+    importing,
+    recalling,
+    showing,
+    upkeep,
+)
 from memorybank.cli.output import error_line
 from memorybank.errors import ImportFormatError, InvalidInputError, MemoryBankError
 
@@ -23,7 +33,7 @@ FAILED, USAGE = 1, 2
 DEBUG_VARIABLE = "MEMORYBANK_DEBUG"
 
 # A new group of commands is a module with ``register(app)`` and its name here; this is their order in --help.
-GROUPS = (demo, importing, recalling, showing, forgetting, editing, upkeep, evaluate)
+GROUPS = (demo, importing, recalling, showing, consolidate, forgetting, editing, upkeep, evaluate)
 
 
 class ErrorGroup(TyperGroup):

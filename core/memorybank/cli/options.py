@@ -17,6 +17,7 @@ from memorybank.errors import InvalidInputError, NotFoundError, StoreError
 from memorybank.forgetting import ForgettingPolicy
 from memorybank.models import Memory
 from memorybank.opening import RECORDS_NAME
+from memorybank.runtime import LLM
 from memorybank.store import MemoryStore
 
 StoreOption = Annotated[Path, typer.Option("--store", envvar="MEMORYBANK_STORE", help="Folder of the store.")]
@@ -79,22 +80,26 @@ def embedder_named(which: str) -> Embedder | Literal["default"] | None:
     return made  # type: ignore[no-any-return]  # checked by the store, which refuses what is no embedder
 
 
-def existing_store(path: Path, embedder: str = UNUSED, *, read_only: bool = False) -> MemoryStore:
+def existing_store(
+    path: Path, embedder: str = UNUSED, *, read_only: bool = False, llm: LLM | None = None
+) -> MemoryStore:
     """Open a store that is there. Commands that read must not leave an empty store behind a mistyped path."""
     if path.is_dir() and not (path / RECORDS_NAME).exists():
         raise StoreError(f"{path} holds no store; 'memorybank import FILE --store {path}' makes one")
     if not path.exists():
         raise StoreError(f"there is no store at {path}; give --store, or make one: memorybank import FILE")
-    return any_store(path, embedder, read_only=read_only)
+    return any_store(path, embedder, read_only=read_only, llm=llm)
 
 
-def any_store(path: Path, embedder: str = UNUSED, *, read_only: bool = False) -> MemoryStore:
+def any_store(
+    path: Path, embedder: str = UNUSED, *, read_only: bool = False, llm: LLM | None = None
+) -> MemoryStore:
     """Open a store, making it if need be."""
     if embedder == UNUSED:
         # This command embeds nothing: that words alone would be searched is no news.
         logging.getLogger("memorybank.store").setLevel(logging.ERROR)
-        return MemoryStore.open(path, embedder=None, read_only=read_only)
-    return MemoryStore.open(path, embedder=embedder_named(embedder), read_only=read_only)
+        return MemoryStore.open(path, embedder=None, read_only=read_only, llm=llm)
+    return MemoryStore.open(path, embedder=embedder_named(embedder), read_only=read_only, llm=llm)
 
 
 def known_bank(store: MemoryStore, owner: str, policy: ForgettingPolicy | None = None) -> MemoryBank:
