@@ -43,7 +43,8 @@ class Candidates:
 
     ``coverage`` is the share (0..1) of the idf of the query that a row holds, ``surrounding`` the share that it
     holds together with the turns around it. ``relevance`` (n + 1,) is, for every row of the corpus, what it
-    lends to its neighbours: 0 for all but the candidates, and at -1.
+    lends to its neighbours: 0 for all but the candidates, and at -1. ``before`` and ``after`` (steps, c) are
+    the rows of the turns 1, 2, … steps before and after each candidate, -1 beyond the session.
     """
 
     rows: Rows
@@ -53,6 +54,8 @@ class Candidates:
     coverage: Floats
     surrounding: Floats
     relevance: Floats
+    before: Rows
+    after: Rows
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -90,13 +93,16 @@ def gather(
     scaled = _scaled(similarity, near_similarity)
     top = float(lexical.max(initial=0.0))
     bm25: Floats = lexical[rows] / np.float32(top or 1.0)
-    coverage, surrounding = _coverage(match, corpus, eligible, rows, settings.context_steps)
+    steps = max(settings.context_steps, settings.association_steps, 1)
+    before, after = _along(corpus.previous, rows, steps), _along(corpus.following, rows, steps)
+    around = np.concatenate([before[: settings.context_steps], after[: settings.context_steps]])
+    coverage, surrounding = _coverage(match, eligible, rows, around)
     relevance = np.zeros(n + 1, dtype=np.float32)
     relevance[rows] = (
         settings.dense_share * settings.on("dense") * scaled
         + settings.lexical_share * settings.on("lexical") * bm25
     )
-    return Candidates(rows, similarity, scaled, bm25, coverage, surrounding, relevance)
+    return Candidates(rows, similarity, scaled, bm25, coverage, surrounding, relevance, before, after)
 
 
 class _Similarities:
@@ -161,10 +167,19 @@ def _scaled(similarity: Floats, near: Floats) -> Floats:
     return scaled
 
 
-def _coverage(
-    match: Match, corpus: Corpus, eligible: NDArray[np.bool_], rows: Rows, steps: int
-) -> tuple[Floats, Floats]:
-    """The share of the query's idf that each row holds, alone and with the turns up to ``steps`` around it."""
+def _along(chain: NDArray[np.int32], rows: Rows, steps: int) -> Rows:
+    """Rows 1, 2, … ``steps`` further along a chain of neighbours, (steps, c); -1 beyond its end."""
+    along = np.empty((steps, rows.shape[0]), dtype=np.int64)
+    at: NDArray[np.int64] = chain[rows].astype(np.int64)
+    for step in range(steps):
+        along[step] = at
+        if step + 1 < steps:
+            at = np.where(at < 0, at, chain[at])
+    return along
+
+
+def _coverage(match: Match, eligible: NDArray[np.bool_], rows: Rows, around: Rows) -> tuple[Floats, Floats]:
+    """The share of the query's idf that each row holds, alone and together with the rows ``around`` it."""
     total = float(match.idf.sum())
     if total == 0.0:
         none = np.zeros(rows.shape[0], dtype=np.float32)
@@ -172,13 +187,8 @@ def _coverage(
     share = match.idf / np.float32(total)
     holds = match.holds(eligible)
     held = holds[rows]
-    alone: Floats = held @ share
-    for chain in (corpus.previous, corpus.following):
-        at = rows
-        for _ in range(steps):
-            at = np.where(at < 0, at, chain[at])
-            held |= holds[at]
-    return alone, held @ share
+    together = holds[around].any(axis=0) | held
+    return held @ share, together @ share
 
 
 def _with_neighbours(hits: Rows, corpus: Corpus, eligible: NDArray[np.bool_]) -> Rows:

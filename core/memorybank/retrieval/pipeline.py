@@ -55,8 +55,8 @@ def rank(
     """The ``k`` best memories for ``query``.
 
     ``allowed`` (n,) masks what may be recalled (levels, times, session, archived); None: all but the archived.
-    ``retention`` and ``activation`` (n,) lie in 0..1; ``rank_weight`` is what a retention of 1 adds. Without
-    resident vectors, ``dense`` searches them; without either, or without a query vector, recall is lexical.
+    ``retention`` and ``activation`` (n,) lie in 0..1; ``rank_weight`` is the policy's. Without resident vectors
+    ``dense`` searches them; without either, or without a query vector, recall is lexical.
     ``min_score``: a least score; ``"auto"``: nothing at all unless there is evidence, by the floor of
     ``embedder`` (its name).
     """
@@ -72,13 +72,15 @@ def rank(
         return _empty()
     parts = _parts(query, corpus, settings, candidates)
     if settings.on("retention") and retention is not None and rank_weight:
-        parts["retention"] = (rank_weight * retention[candidates.rows]).astype(np.float32)
+        parts["retention"] = (settings.retention * rank_weight * retention[candidates.rows]).astype(
+            np.float32
+        )
     if settings.on("activation") and activation is not None:
         parts["activation"] = (settings.activation * activation[candidates.rows]).astype(np.float32)
     scores = np.zeros(len(candidates), dtype=np.float32)
     for part in parts.values():
         scores += part
-    order = np.lexsort((candidates.rows, -scores))
+    order = np.argsort(-scores, kind="stable")  # of equals the earlier row, whatever was searched
     floor = settings.floor(embedder if query.vector is not None else LEXICAL)
     evidence = _evidence(query, corpus, floor, candidates)
     if min_score == "auto":
@@ -124,7 +126,7 @@ def _parts(
         parts["session"] = s.session * signals.sessions(corpus, candidates, s.session_best)
     if s.on("association"):
         parts["association"] = s.association * signals.neighbours(
-            corpus, candidates, s.association_steps, s.association_decay
+            candidates, s.association_steps, s.association_decay
         )
     if s.on("reply"):
         parts["reply"] = s.reply * signals.replies(corpus, candidates)

@@ -45,21 +45,17 @@ def sessions(corpus: Corpus, candidates: Candidates, best: int) -> Floats:
     return signal
 
 
-def neighbours(corpus: Corpus, candidates: Candidates, steps: int, decay: float) -> Floats:
+def neighbours(candidates: Candidates, steps: int, decay: float) -> Floats:
     """Relevance lent by the turns up to ``steps`` before and after, times ``decay`` per step of distance."""
-    signal = np.zeros(len(candidates), dtype=np.float32)
-    for chain in (corpus.previous, corpus.following):
-        at, weight = chain[candidates.rows], np.float32(1.0)
-        for _ in range(steps):
-            weight *= np.float32(decay)
-            signal += weight * candidates.relevance[at]
-            at = np.where(at < 0, at, chain[at])
+    weights = np.float32(decay) ** np.arange(1, steps + 1, dtype=np.float32)
+    lent = candidates.relevance[candidates.before[:steps]] + candidates.relevance[candidates.after[:steps]]
+    signal: Floats = weights @ lent
     return signal
 
 
 def replies(corpus: Corpus, candidates: Candidates) -> Floats:
     """Relevance of the turn before, where that turn ends in a question: an answer may share no word with it."""
-    before = corpus.previous[candidates.rows]
+    before = candidates.before[0]
     asked = (before >= 0) & corpus.lexical.asks[before]
     signal: Floats = candidates.relevance[before] * asked
     return signal

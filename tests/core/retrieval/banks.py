@@ -74,24 +74,10 @@ def corpus_of(
     )
 
 
-WORDS = [
-    "tea",
-    "boat",
-    "violin",
-    "garden",
-    "river",
-    "exam",
-    "dentist",
-    "bread",
-    "cat",
-    "mountain",
-    "novel",
-    "guitar",
-    "market",
-    "snow",
-    "letter",
-    "train",
-]
+WORDS = (
+    *("tea", "boat", "violin", "garden", "river", "exam", "dentist", "bread"),
+    *("cat", "mountain", "novel", "guitar", "market", "snow", "letter", "train"),
+)
 
 
 def random_bank(n: int, seed: int = 0, dimension: int = 16) -> tuple[Corpus, NDArray[np.float64]]:
