@@ -83,7 +83,8 @@ def _load(
 ) -> tuple[Loaded, dict[str, str]]:
     columns = (SpinnerColumn(), TextColumn("{task.completed} messages"), TimeElapsedColumn())
     zones: dict[str, str] = {}
-    with Progress(*columns, console=err(), transient=True) as progress:
+    console = err()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("importing", total=None)
         loaded = load(
             read(file, format, options),
@@ -143,10 +144,14 @@ def export_bank(
     file: Annotated[Path, typer.Argument(help="The file to write (JSON lines, mode 0600).")],
     owner: OwnerOption,
     store: StoreOption = DEFAULT_STORE,
+    embedder: EmbedderOption = "default",
     json: JsonOption = False,
 ) -> None:
-    """Write everything of an owner to one file; ``import`` of that file gives it back identically."""
-    with existing_store(store, read_only=True) as opened:
+    """Write everything of an owner to one file; ``import`` of that file gives it back identically.
+
+    Vectors go along when the store is opened with their embedder; without it they are made anew on import.
+    """
+    with existing_store(store, embedder, read_only=True) as opened:
         lines = known_bank(opened, owner).export(file)
     if json:
         emit_json({"owner": owner, "file": file, "lines": lines})

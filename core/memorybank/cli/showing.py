@@ -171,4 +171,4 @@ def _print_weakest(console: Console, weakest: Sequence[tuple[Memory, float]], zo
         head = Text(f"R={retention:.3f}  ", style="red" if retention < 0.1 else "")
         head.append(memory_head(memory, zone), style="dim")
         console.print(head)
-        console.print(Text(f"   {snippet(memory.text, 100)}"))
+        console.print(Text(f"   {snippet(memory.text, max(console.width - 3, 10))}"), soft_wrap=True)

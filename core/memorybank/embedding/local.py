@@ -79,7 +79,8 @@ class LocalEmbedder:
         """Unit rows of texts to store, shape (len(texts), 384)."""
         if not texts:
             return np.empty((0, DIMENSION), dtype=np.float32)
-        chunks = [texts[start : start + _CHUNK] for start in range(0, len(texts), _CHUNK)]
+        size = min(_CHUNK, -(-len(texts) // self._threads))  # a short session is shared among the threads too
+        chunks = [texts[start : start + size] for start in range(0, len(texts), size)]
         workers = min(self._threads, len(chunks))
         if workers == 1:
             return np.concatenate([self._embed(chunk, "passage") for chunk in chunks])
