@@ -24,7 +24,7 @@ _INSTRUCTION = re.compile(
 _HEADING = re.compile(r"^([ \t]{0,8})(#+)", re.MULTILINE)
 _ROLE = re.compile(
     r"^([ \t>*_`\"'-]{0,8})(system|developer|tool|function|instructions?|human|ai|系统|开发者|工具|指令)"
-    r"([ \t*_`\"']{0,4})[:\uff1a]",
+    r"([ \t*_`\"']{0,4})[:\uff1a][ \t]?",
     re.IGNORECASE | re.MULTILINE,
 )
 
@@ -53,16 +53,18 @@ def cut_fenced(text: str, tail: re.Pattern[str]) -> str:
     """The text without our fenced blocks. Linear, whatever is nested or repeated.
 
     From the last opening before each closing; a closing without an opening (a block cut in front) goes alone.
-    A block that is never closed is cut to the end of the text only where ``tail`` matches (the opening with
-    our first words), so that a user who merely names the fence loses nothing.
+    A block that is never closed is cut, to the next block or the end of the text, only where ``tail`` matches
+    (the opening with our first words), so that a user who merely names the fence loses nothing.
     """
     kept: list[str] = []
     start = 0
     while (closed := text.find(CLOSE, start)) >= 0:
         opened = text.rfind(OPEN, start, closed)
-        kept.append(text[start : closed if opened < 0 else opened])
+        kept.append(_before(tail, text[start : closed if opened < 0 else opened]))
         start = closed + len(CLOSE)
-    rest = text[start:]
-    unclosed = tail.search(rest)
-    kept.append(rest if unclosed is None else rest[: unclosed.start()])
-    return "".join(kept)
+    return "".join([*kept, _before(tail, text[start:])])
+
+
+def _before(tail: re.Pattern[str], text: str) -> str:
+    unclosed = tail.search(text)
+    return text if unclosed is None else text[: unclosed.start()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,16 +26,11 @@ def open_bank(tmp_path: Path) -> Iterator[OpenBank]:
         timezone: str | None = "UTC",
         language: str | None = None,
         now: datetime = NOW,
-        **options: object,
+        **options: Any,
     ) -> MemoryBank:
+        defaults: dict[str, Any] = {"embedder": HashEmbedder(64), "chroma": False, "synchronous": "normal"}
         store = MemoryStore.open(
-            tmp_path / "store",
-            llm=llm,
-            embedder=HashEmbedder(64),
-            clock=FrozenClock(now),
-            chroma=False,
-            synchronous="normal",
-            **options,  # type: ignore[arg-type]  # a test's own options
+            tmp_path / "store", llm=llm, clock=FrozenClock(now), **{**defaults, **options}
         )
         opened.append(store)
         return store.bank(owner, timezone=timezone, language=language)
