@@ -63,9 +63,21 @@ class Options:
         return str(self.path) if self.path is not None else "the database"
 
 
+def folder_of(path: object) -> Path | None:
+    """The folder asked for, if any. Raises InvalidInputError for what names none: a blank path is a mistake."""
+    if path is None:
+        return None
+    if not isinstance(path, str | Path):
+        raise InvalidInputError(f"path must be a string or a Path, not {type(path).__name__}")
+    if not str(path).strip() or "\0" in str(path):
+        raise InvalidInputError(f"path={str(path)!r} names no folder; for the present one give '.'")
+    return Path(path)
+
+
 def open_runtime(options: Options) -> Runtime:
     """The parts of a store. Raises StoreError and its kinds, InvalidInputError."""
     _check(options)
+    counter = _counter(options.tokenizer)
     embedder = _embedder(options.embedder)
     database = _open_records(options)
     try:
@@ -83,7 +95,7 @@ def open_runtime(options: Options) -> Runtime:
         llm=options.llm,
         clock=options.clock,
         redact=options.redact,
-        counter=_counter(options.tokenizer),
+        counter=counter,
         residents=Residents(options.memory_limit),
         indexer=indexer,
         background=Background(),
@@ -98,6 +110,10 @@ def _check(options: Options) -> None:
         raise InvalidInputError("give either a folder (path) or database=, not both and not neither")
     if options.search not in get_args(Search):
         raise InvalidInputError(f"search={options.search!r}; allowed are {', '.join(get_args(Search))}")
+    if options.synchronous not in get_args(Synchronous):
+        raise InvalidInputError(
+            f"synchronous={options.synchronous!r}; allowed are {', '.join(get_args(Synchronous))}"
+        )
     for value, name in ((options.llm, "llm"), (options.clock, "clock"), (options.redact, "redact")):
         if value is not None and not callable(value):
             raise InvalidInputError(f"{name} must be callable, not {type(value).__name__}")

@@ -84,7 +84,7 @@ class MemoryStore:
         Raises StoreError and its kinds: SchemaError, EmbedderMismatchError, DamagedStoreError, ReadOnlyError.
         """
         settings = opening.Options(
-            path=None if path is None else Path(path),
+            path=opening.folder_of(path),
             database=database,
             chroma=chroma,
             embedder=embedder,

@@ -29,7 +29,7 @@ def test_a_reader_that_began_earlier_spoils_nothing(store: MemoryStore, bank: Me
         early = resident.snapshot(connection, row, vectors=True)
         assert early.corpus.vectors is not None
     assert held(store, bank) == loaded(store, bank)
-    assert bank.recall("dog", k=1)[0].similarity > 0.5
+    assert bank.recall("dog", k=1)[0].similarity > 0.2
 
 
 def test_rows_of_a_snapshot_outlive_a_new_load(store: MemoryStore, bank: MemoryBank) -> None:
@@ -95,5 +95,5 @@ def test_a_new_embedder_starts_the_arrays_anew(open_store: OpenStore) -> None:
     assert store.reindex(HashEmbedder(128)) == 2
     bank.add([user("a bird")], session="s")
     assert texts(bank.recall("bird", k=1)) == ["user: a bird"]
-    assert bank.recall("cat", k=1)[0].similarity > 0.3
+    assert bank.recall("cat", k=1)[0].similarity > 0.2
     assert held(store, bank) == loaded(store, bank)

@@ -35,6 +35,8 @@ class Database:
         self.where = where
         # SQLite has one writer: threads wait for each other here rather than by polling the file.
         self._unscrubbed = False
+        self._closed = False
+        self._process = os.getpid()
         self._writer = threading.RLock() if path is not None else contextlib.nullcontext()
 
     @property
@@ -44,6 +46,7 @@ class Database:
     @contextlib.contextmanager
     def read(self) -> Iterator[Connection]:
         """A connection that sees one consistent state. Raises StoreError when the records cannot be read."""
+        self._check()
         with self._translated():
             with self.engine.connect() as connection, connection.begin():
                 yield connection
@@ -58,11 +61,21 @@ class Database:
             raise ReadOnlyError(
                 f"{self.where} was opened with read_only=True; open it without to add, change or delete"
             )
+        self._check()
         with self._translated(), self._writer:
             with self.engine.connect() as connection:
                 connection = connection.execution_options(**{_WRITE: True})
                 with connection.begin():
                     yield connection
+
+    def _check(self) -> None:
+        if self._closed:
+            raise StoreError(f"{self.where} is closed; open the store again")
+        if self._process != os.getpid():
+            # A forked child: SQLite's connections, and locks that other threads held, are the parent's.
+            self.engine.dispose(close=False)
+            self._writer = threading.RLock() if self.path is not None else contextlib.nullcontext()
+            self._process = os.getpid()
 
     @contextlib.contextmanager
     def _translated(self) -> Iterator[None]:
@@ -104,7 +117,8 @@ class Database:
         if self._unscrubbed:
             with contextlib.suppress(StoreError):  # the file is gone or full: closing must end all the same
                 self.scrub()
-        self.engine.dispose()
+        self._closed = True
+        self.engine.dispose(close=self._process == os.getpid())
 
 
 def open_sqlite(path: Path, *, read_only: bool, synchronous: Synchronous) -> Database:
@@ -112,16 +126,15 @@ def open_sqlite(path: Path, *, read_only: bool, synchronous: Synchronous) -> Dat
 
     ``synchronous="full"`` survives power loss; ``"normal"`` survives kill -9 and is faster.
     """
-    if synchronous not in ("full", "normal"):
-        raise StoreError(f"synchronous={synchronous!r}; allowed are 'full' (default) and 'normal'")
     if path.exists() and not path.is_file():
         raise StoreError(f"{path} is not a file; give the folder of a store, or an empty one")
     if read_only and not path.exists():
         raise StoreError(f"{path} does not exist; open the store without read_only=True to create it")
-    created = not path.exists()
+    if not read_only:
+        _make(path)
     uri = "file:" + quote(str(path))
     if read_only:
-        uri += "?mode=ro" if os.access(path.parent, os.W_OK) else "?mode=ro&immutable=1"
+        uri += "?mode=ro" if _needs_log(path) else "?mode=ro&immutable=1"
     engine = sa.create_engine(
         "sqlite+pysqlite://",
         poolclass=QueuePool,
@@ -137,9 +150,21 @@ def open_sqlite(path: Path, *, read_only: bool, synchronous: Synchronous) -> Dat
     except BaseException:
         database.close()
         raise
-    if created:
-        path.chmod(0o600)
     return database
+
+
+def _make(path: Path) -> None:
+    """The file, empty, if it is not there: SQLite gives its side files the mode that it finds."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+    except OSError as error:
+        raise StoreError(f"{path} cannot be written: {error.strerror}; check the folder") from error
+
+
+def _needs_log(path: Path) -> bool:
+    """Whether a reader must see the write-ahead log: always, but where nobody can be writing and none is left."""
+    log = path.with_name(path.name + "-wal")
+    return os.access(path.parent, os.W_OK) or (log.exists() and log.stat().st_size > 0)
 
 
 def open_url(url: str, *, read_only: bool) -> Database:
