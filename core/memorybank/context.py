@@ -280,7 +280,7 @@ _TITLES = "|".join(
 )
 _KINDS = "|".join(re.escape(kind) for words in WORDINGS.values() for kind in words.levels.values())
 _ECHO = re.compile(
-    rf"^(?:(?:{_TITLES})[ \t]*(?:\n(?:  |- (?!\(\d))[^\n]*)*"
+    rf"^(?:(?:{_TITLES})[ \t]*(?=\n|\Z)(?:\n(?:  |- (?!\(\d))[^\n]*)*"
     rf"|- \(\d{{4}}-\d\d-\d\d \S{{1,4}}, (?:{_KINDS})\) [^\n]*(?:\n  [^\n]*)*)\n?",
     re.MULTILINE,
 )
@@ -296,4 +296,5 @@ def strip_context(text: str) -> str:
     if OPEN not in text and CLOSE not in text and not _NOTE.search(text) and not _ECHO.search(text):
         return text
     rest = _ECHO.sub("", _NOTE.sub("", cut_fenced(text, _TAIL)))
-    return re.sub(r"\n{3,}", "\n\n", rest).strip()
+    rest = re.sub(r"\n{3,}", "\n\n", rest).rstrip()
+    return rest.strip("\n") if rest.strip() else ""
