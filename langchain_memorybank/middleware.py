@@ -22,7 +22,7 @@ from langgraph.runtime import Runtime
 
 from langchain_memorybank import _thread
 from langchain_memorybank._convert import as_block_message, extended, merged, to_message, usable_name
-from langchain_memorybank._recollections import Recollections, Turn
+from langchain_memorybank._recollections import Held, Recollections, Turn
 from langchain_memorybank._thread import Cursor
 from langchain_memorybank.identity import Source, thread_of
 from memorybank import Context, Erased, InvalidInputError, Level, MemoryBank, MemoryStore, OwnerError
@@ -96,7 +96,7 @@ class MemoryBankMiddleware(AgentMiddleware[MemoryBankState, Any, Any]):
         self._consolidate = consolidate
         self._inject = inject
         self._on_error = on_error
-        self._recalled = Recollections()
+        self._held = Recollections()
         self.tools = list(tools)
 
     def bank_for(self, user_id: str | None = None) -> MemoryBank:
@@ -106,7 +106,7 @@ class MemoryBankMiddleware(AgentMiddleware[MemoryBankState, Any, Any]):
     def erase(self, user_id: str | None = None) -> Erased:
         """Remove a user from the store; returns counts. The agent's checkpoints are the checkpointer's."""
         bank = self.bank_for(user_id)
-        self._recalled.drop(bank.owner)
+        self._held.drop(bank.owner)
         return bank.erase()
 
     # -- hooks -------------------------------------------------------------------------------------------------
@@ -123,11 +123,10 @@ class MemoryBankMiddleware(AgentMiddleware[MemoryBankState, Any, Any]):
         self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
     ) -> ModelResponse[Any]:
         """Add what was recalled to the prompt of this call."""
-        cursor, turn = self._place(request, ensure_config())
-        found = self._held(turn)
+        turn, found = self._place(request, ensure_config())
         if found is None:
-            found = self._recollect(cursor, turn, request.state["messages"])
-        return handler(self._with_memory(request, cursor, found))
+            found = self._recollect(turn, request.state["messages"])
+        return handler(self._with_memory(request, turn, found))
 
     async def awrap_model_call(
         self,
@@ -135,11 +134,10 @@ class MemoryBankMiddleware(AgentMiddleware[MemoryBankState, Any, Any]):
         handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]],
     ) -> ModelResponse[Any]:
         """As ``wrap_model_call``."""
-        cursor, turn = self._place(request, ensure_config())
-        found = self._held(turn)
+        turn, found = self._place(request, ensure_config())
         if found is None:
-            found = await asyncio.to_thread(self._recollect, cursor, turn, request.state["messages"])
-        return await handler(self._with_memory(request, cursor, found))
+            found = await asyncio.to_thread(self._recollect, turn, request.state["messages"])
+        return await handler(self._with_memory(request, turn, found))
 
     def after_model(self, state: MemoryBankState, runtime: Runtime[Any]) -> _Update:
         """Store what the model and the tools said."""
@@ -169,54 +167,62 @@ class MemoryBankMiddleware(AgentMiddleware[MemoryBankState, Any, Any]):
         cursor = replace(
             held or Cursor(session), session=session, asked=asked or (held.asked if held else ())
         )
-        stored = self._store(owner, cursor, fresh)
-        self._recollect(stored, (owner, session, stored.asked), messages)
+        turn = (owner, session, cursor.asked)
+        stored = self._store(turn, cursor, fresh)
+        self._recollect(turn, messages)
         return {"memorybank_cursor": stored.to_state()}
 
-    def _recollect(
-        self, cursor: Cursor | None, turn: Turn | None, messages: Sequence[BaseMessage]
-    ) -> Context:
+    def _recollect(self, turn: Turn | None, messages: Sequence[BaseMessage]) -> Context:
         """Recall for a turn and hold it for the calls that follow."""
-        if not self._recall or cursor is None or turn is None:
+        if not self._recall or turn is None:
             return _NOTHING
-        query = "\n".join(str(m.text) for m in _thread.user_turn(messages, cursor.asked))
+        _, session, asked = turn
+        query = "\n".join(str(m.text) for m in _thread.user_turn(messages, asked))
 
         def ask() -> Context:
-            return self._source.of(turn[0]).context(
+            bank = self._bank(turn)
+            context = bank.context(
                 query,
                 max_tokens=self._max_tokens,
-                session=cursor.session,
+                session=session,
                 reinforce=False,
                 k=self._k,
                 levels=self._levels,
                 shown=[usable_name(m.id) for m in messages if m.id],
             )
+            self._held.put(turn, Held(bank, context))
+            return context
 
-        context = self._guarded("recalling", ask, _NOTHING)
-        self._recalled.put(turn, context)
-        return context
+        return self._guarded("recalling", ask, _NOTHING)
 
     def _place(
         self, request: ModelRequest[Any], config: Mapping[str, Any]
-    ) -> tuple[Cursor | None, Turn | None]:
-        """The cursor and the turn that a model call belongs to."""
+    ) -> tuple[Turn | None, Context | None]:
+        """The turn that a model call belongs to, and what is held for it."""
         cursor = Cursor.from_state(request.state.get("memorybank_cursor"))
         if cursor is None:
             return None, None
-        return cursor, (self._source.owner(request.runtime, config), cursor.session, cursor.asked)
+        turn = (self._source.owner(request.runtime, config), cursor.session, cursor.asked)
+        held = self._held.get(turn)
+        return turn, None if held is None else held.context
 
-    def _held(self, turn: Turn | None) -> Context | None:
-        return None if turn is None else self._recalled.get(turn)
+    def _bank(self, turn: Turn) -> MemoryBank:
+        """The user's bank, opened once in a turn."""
+        held = self._held.get(turn)
+        if held is None:
+            held = Held(self._source.of(turn[0]))
+            self._held.put(turn, held)
+        return held.bank
 
     def _with_memory(
-        self, request: ModelRequest[Any], cursor: Cursor | None, found: Context
+        self, request: ModelRequest[Any], turn: Turn | None, found: Context
     ) -> ModelRequest[Any]:
         if not found.text:
             return request
         messages: list[AnyMessage] = list(request.messages)
         if self._inject == "human":
-            turn = _thread.user_turn(messages, cursor.asked if cursor is not None else ())
-            at = next((i for i, m in enumerate(messages) if turn and m is turn[0]), len(messages))
+            said = _thread.user_turn(messages, turn[2] if turn is not None else ())
+            at = next((i for i, m in enumerate(messages) if said and m is said[0]), len(messages))
             return request.override(messages=[*messages[:at], as_block_message(found.text), *messages[at:]])
         leading = [request.system_message] if request.system_message is not None else []
         while messages and isinstance(first := messages[0], SystemMessage):
@@ -233,7 +239,8 @@ class MemoryBankMiddleware(AgentMiddleware[MemoryBankState, Any, Any]):
         fresh = _thread.replies(state["messages"], cursor, last=last)
         if not fresh:
             return None
-        moved = self._store(self._source.owner(runtime, config), cursor, fresh)
+        turn = (self._source.owner(runtime, config), cursor.session, cursor.asked)
+        moved = self._store(turn, cursor, fresh)
         return None if moved == cursor else {"memorybank_cursor": moved.to_state()}
 
     def _end(self, state: MemoryBankState, runtime: Runtime[Any], config: Mapping[str, Any]) -> _Update:
@@ -241,27 +248,27 @@ class MemoryBankMiddleware(AgentMiddleware[MemoryBankState, Any, Any]):
         cursor = Cursor.from_state(state.get("memorybank_cursor"))
         if cursor is None:
             return update
-        owner = self._source.owner(runtime, config)
-        found = self._recalled.pop((owner, cursor.session, cursor.asked))
-        if self._reinforce and found is not None and found.recalled:
-            answer = _thread.answer_to(state["messages"], cursor.asked)
-            credit = found.recalled
-            self._guarded(
-                "crediting",
-                lambda: self._source.of(owner).reinforce(credit, answer, asking=cursor.session),
-                None,
-            )
-        if self._consolidate:
-            self._guarded("consolidating", lambda: self._source.of(owner).consolidate_soon(), None)
+        turn = (self._source.owner(runtime, config), cursor.session, cursor.asked)
+        self._guarded("closing the turn", lambda: self._close(turn, state["messages"]), None)
         return update
 
-    def _store(self, owner: str, cursor: Cursor, messages: Sequence[BaseMessage]) -> Cursor:
+    def _close(self, turn: Turn, messages: Sequence[BaseMessage]) -> None:
+        bank = self._bank(turn)
+        held = self._held.pop(turn)
+        context = held.context if held is not None else None
+        if self._reinforce and context is not None and context.recalled:
+            answer = _thread.answer_to(messages, turn[2])
+            bank.reinforce(context.recalled, answer, asking=turn[1])
+        if self._consolidate:
+            bank.consolidate_soon()
+
+    def _store(self, turn: Turn, cursor: Cursor, messages: Sequence[BaseMessage]) -> Cursor:
         """Store messages; the cursor passes them only if that succeeded, so that what failed is tried again."""
         if not messages or not self._capture:
             return _thread.moved(cursor, messages)
 
         def add() -> bool:
-            self._source.of(owner).add([to_message(message) for message in messages], session=cursor.session)
+            self._bank(turn).add([to_message(message) for message in messages], session=cursor.session)
             return True
 
         stored = self._guarded(f"storing {len(messages)} messages", add, False)
