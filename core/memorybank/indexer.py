@@ -52,6 +52,7 @@ class Indexer:
         threshold: int = 256,
         interval: float = 30.0,
         large: int = 50_000,
+        flush_on_close: bool = True,
     ) -> None:
         self._database = database
         self._embedding = embedding
@@ -59,6 +60,7 @@ class Indexer:
         self._threshold = threshold
         self._interval = interval
         self._large = large
+        self._flush_on_close = flush_on_close
         self._index: VectorIndex | None = None
         self._unavailable: IndexUnavailableError | None = None
         self._guard = threading.RLock()  # one flush at a time; also guards opening
@@ -231,7 +233,7 @@ class Indexer:
         with self._guard:
             if self._closed:
                 return
-            if not self._database.read_only:
+            if not self._database.read_only and (self._flush_on_close or self._index is not None):
                 try:
                     self.flush()
                 except IndexUnavailableError as error:

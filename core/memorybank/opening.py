@@ -56,6 +56,7 @@ class Options:
     retrieval: RetrievalSettings
     memory_limit: int
     exact_limit: int
+    flush_on_close: bool
 
     @property
     def where(self) -> str:
@@ -83,9 +84,15 @@ def open_runtime(options: Options) -> Runtime:
     try:
         prepare(database)
         embedding = _agree(database, embedder, given=options.embedder != "default")
-        if embedding.expects and embedder is None:
+        if embedding.expects and embedder is None and options.embedder is not None:
             logger.warning("%s was embedded with another model; recall is by words only", database.where)
-        indexer = Indexer(database, embedding, _index_opener(options, database), large=options.exact_limit)
+        indexer = Indexer(
+            database,
+            embedding,
+            _index_opener(options, database),
+            large=options.exact_limit,
+            flush_on_close=options.flush_on_close,
+        )
     except BaseException:
         database.close()
         raise

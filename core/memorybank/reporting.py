@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import date, datetime
 from zoneinfo import ZoneInfo
 
+from sqlalchemy import Connection
+
 from memorybank import keeping
 from memorybank.clock import day_bounds, to_micros
 from memorybank.errors import InvalidInputError, NotFoundError
@@ -67,7 +69,12 @@ def listing(
             began=None if since is None else to_micros(since),
             before=None if until is None else to_micros(until) + 1,
         )
-    return [row.memory for row in rows if include_archived or row.memory.status is Status.ACTIVE]
+    # Rows without a text were emptied by a deletion, or had nothing to say; they are there for consolidation.
+    return [
+        row.memory
+        for row in rows
+        if row.memory.text and (include_archived or row.memory.status is Status.ACTIVE)
+    ]
 
 
 def derived(runtime: Runtime, owner: str, level: Level, day: date | None, zone: ZoneInfo) -> Memory | None:
@@ -96,12 +103,22 @@ def window(runtime: Runtime, owner: str, session: str, size: int | None = None) 
             return Window(())
         # Twice as many, so that a group of tool messages at the edge is seen whole.
         messages = transcript.last(connection, row.key, 2 * wanted + 8, owner, session)
-        digests = [
-            one.memory
-            for one in memories.of_session(connection, row.key, owner, session, level=Level.DIGEST)
-            if one.memory.text
-        ]
-    return Window(recent(messages, wanted), digests[-1] if digests else None)
+        said = _digest(connection, row.key, owner, session)
+    return Window(recent(messages, wanted), said)
+
+
+def digest(runtime: Runtime, owner: str, session: str) -> Memory | None:
+    """The digest of what slid out of a session's window; None if there is none."""
+    with runtime.database.read() as connection:
+        bank = banks.find(connection, owner)
+        row = None if bank is None else banks.find_session(connection, bank.key, session)
+        return None if row is None else _digest(connection, row.key, owner, session)
+
+
+def _digest(connection: Connection, key: int, owner: str, session: str) -> Memory | None:
+    rows = memories.of_session(connection, key, owner, session, level=Level.DIGEST)
+    found = [row.memory for row in rows if row.memory.text]
+    return found[-1] if found else None
 
 
 def versions(runtime: Runtime, owner: str, id_: str) -> list[Version]:

@@ -67,6 +67,7 @@ class MemoryStore:
         retrieval: RetrievalSettings | None = None,
         memory_limit: int = opening.MEMORY_LIMIT,
         exact_limit: int = opening.EXACT_LIMIT,
+        flush_on_close: bool = True,
     ) -> MemoryStore:
         """Open a store, making it if it is not there.
 
@@ -79,7 +80,9 @@ class MemoryStore:
         ``search``: "exact" (every vector of the owner compared), "chroma", or "auto": exact up to
         ``exact_limit`` memories of an owner. ``synchronous``: "full" survives power loss, "normal" a crash of
         the process. ``curve``/``policy``: defaults of this store's banks. ``memory_limit``: bytes of banks kept
-        in memory.
+        in memory. ``flush_on_close``: False leaves to a later process what the index
+        lacks when this one closes (recall finds it all the same); for short programs, as opening Chroma takes
+        a second.
 
         Raises StoreError and its kinds: SchemaError, EmbedderMismatchError, DamagedStoreError, ReadOnlyError.
         """
@@ -98,6 +101,7 @@ class MemoryStore:
             retrieval=retrieval or RetrievalSettings(),
             memory_limit=memory_limit,
             exact_limit=exact_limit,
+            flush_on_close=flush_on_close,
         )
         runtime = opening.open_runtime(settings)
         return cls(runtime, where=settings.where, curve=curve, policy=policy)

@@ -21,6 +21,7 @@ from memorybank.models import Level, Message, Version
 from memorybank.records import banks, columns, links, memories, provenance, transcript
 from memorybank.records.banks import BankRow
 from memorybank.records.memories import Features, Row
+from memorybank.records.migrations import read_meta
 from memorybank.records.schema import KEY_BITS, Pending
 from memorybank.records.types import unpack_vectors
 from memorybank.runtime import Runtime
@@ -35,18 +36,21 @@ def export(runtime: Runtime, owner: str, path: str | Path, *, now: datetime) -> 
         bank = banks.find(connection, owner)
         if bank is None:
             raise StoreError("this owner has stored nothing; there is nothing to export")
+        # From the records, not from this process: it may have been opened without an embedder.
+        stored = read_meta(connection, "embedder_dimension")
+        dimension = None if stored is None else int(stored)
         header = Header(
             owner,
             bank.timezone,
             bank.language,
-            None if runtime.embedder is None else runtime.embedder.name,
-            runtime.dimension,
+            read_meta(connection, "embedder_name"),
+            dimension,
             now,
         )
-        return write_export(path, header, _lines(connection, runtime, bank, owner))
+        return write_export(path, header, _lines(connection, dimension, bank, owner))
 
 
-def _lines(connection: Connection, runtime: Runtime, bank: BankRow, owner: str) -> Iterator[Line]:
+def _lines(connection: Connection, dimension: int | None, bank: BankRow, owner: str) -> Iterator[Line]:
     yield from transcript.of_bank(connection, bank.key, owner)
     names = banks.session_map(connection, bank.key)
     rows = memories.of_bank(connection, bank.key, owner, names)
@@ -57,8 +61,8 @@ def _lines(connection: Connection, runtime: Runtime, bank: BankRow, owner: str) 
         held = columns.some_vectors(connection, [row.key for row in part])
         for row in part:
             vector = None
-            if row.key in held and runtime.dimension is not None:
-                vector = unpack_vectors([held[row.key].vector], runtime.dimension)[0]
+            if row.key in held and dimension is not None:
+                vector = unpack_vectors([held[row.key].vector], dimension)[0]
             yield MemoryLine(row.memory, row.position, vector)
     for a, b, weight, at in links.of_bank(connection, bank.key):
         if a in ids and b in ids:
@@ -91,6 +95,11 @@ def import_bank(runtime: Runtime, path: str | Path, owner: str | None, *, now: d
     runtime.residents.discard(bank.key)
     runtime.indexer.notify(reader.memories)
     return name
+
+
+def _is_block(line: MemoryLine) -> bool:
+    """Whether this is a step of the global summaries' tree: read by consolidation, never recalled."""
+    return line.memory.level in (Level.EVENTS, Level.PORTRAIT) and line.position is not None
 
 
 @dataclass
@@ -209,10 +218,11 @@ class _Reader:
                 None if memory.session is None else self._session(memory.session, to_micros(memory.began)).key
             )
             pending = Pending.NONE
-            if memory.text and self.runtime.expects_vectors:
+            recallable = bool(memory.text) and not _is_block(line)
+            if recallable and self.runtime.expects_vectors:
                 pending = Pending.EMBED if vector is None else Pending.INDEX
             rows.append(Row(key, memory, session, line.position, bumped.rev, bumped.rev, pending))
-            if memory.text:
+            if recallable:
                 zone = zone_of(self.header.timezone)
                 found.append((key, replace(features(memory.text, memory.began, zone), vector=vector)))
             self._keys[memory.id] = key

@@ -94,12 +94,14 @@ def existing_store(
 def any_store(
     path: Path, embedder: str = UNUSED, *, read_only: bool = False, llm: LLM | None = None
 ) -> MemoryStore:
-    """Open a store, making it if need be."""
+    """Open a store, making it if need be. A command lives too shortly to wait for Chroma at its end."""
     if embedder == UNUSED:
         # This command embeds nothing: that words alone would be searched is no news.
         logging.getLogger("memorybank.store").setLevel(logging.ERROR)
-        return MemoryStore.open(path, embedder=None, read_only=read_only, llm=llm)
-    return MemoryStore.open(path, embedder=embedder_named(embedder), read_only=read_only, llm=llm)
+        return MemoryStore.open(path, embedder=None, read_only=read_only, llm=llm, flush_on_close=False)
+    return MemoryStore.open(
+        path, embedder=embedder_named(embedder), read_only=read_only, llm=llm, flush_on_close=False
+    )
 
 
 def known_bank(store: MemoryStore, owner: str, policy: ForgettingPolicy | None = None) -> MemoryBank:

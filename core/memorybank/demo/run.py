@@ -105,7 +105,12 @@ def run(
     script = load_script(language)
     clock = FrozenClock(script.evening(IMPORTED_ON))
     policy = ForgettingPolicy.companion()
-    with MemoryStore.open(folder, embedder=embedder, clock=clock) as store:  # type: ignore[arg-type]  # "default"
+    with MemoryStore.open(
+        folder,
+        embedder=embedder,  # type: ignore[arg-type]  # "default"
+        clock=clock,
+        flush_on_close=False,
+    ) as store:
         bank = store.bank(script.owner, timezone=script.timezone, language=language, policy=policy)
         yield _import(store, bank, script)
         diary = _Diary()
