@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from memorybank.records.memories import chunks
-from memorybank.records.schema import Pending, banks, drops, memories, tombstones, vectors
+from memorybank.records.schema import Pending, banks, drops, memories, postings, tombstones, vectors
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +100,10 @@ def unembedded(connection: Connection, limit: int, bank: int | None = None) -> l
 
 
 def mark_unembedded(connection: Connection) -> int:
-    """Have every memory that has words but no vector embedded; returns how many."""
+    """Have every memory that can be recalled but has no vector embedded; returns how many."""
     has_vector = sa.exists().where(vectors.c.key == memories.c.key)
-    query = sa.update(memories).where(memories.c.text != "", ~has_vector).values(pending=Pending.EMBED)
+    has_terms = sa.exists().where(postings.c.key == memories.c.key)
+    query = sa.update(memories).where(has_terms, ~has_vector).values(pending=Pending.EMBED)
     return connection.execute(query).rowcount
 
 
