@@ -19,7 +19,7 @@ from llama_index.core.llms.llm import LLM
 from llama_index.core.settings import Settings
 
 from llamaindex_memorybank.models import from_llama_index, from_llm
-from memorybank import EmbedderMismatchError, InvalidInputError, MemoryBank, MemoryStore
+from memorybank import EmbedderMismatchError, InvalidInputError, MemoryBank, MemoryStore, StoreError
 
 _IDLE = 8  # stores that nobody uses any more are kept open for the next memory, so many of them
 
@@ -164,14 +164,22 @@ def _open(place: str, embed_model: BaseEmbedding | None, llm: LLM | None) -> Mem
     written = None if llm is None else from_llm(llm)
     if embed_model is not None:
         return MemoryStore.open(place, embedder=from_llama_index(embed_model), llm=written)
+    mismatch = None
     try:
-        return MemoryStore.open(place, llm=written)
-    except EmbedderMismatchError:
-        # A memory restored in a new process: its model is the program's own, which LlamaIndex keeps in Settings.
-        model = _model_of_settings()
-        if model is None:
-            raise
+        store = MemoryStore.open(place, llm=written)
+        if store.embedder is not None or not store.runtime.expects_vectors:
+            return store
+    except EmbedderMismatchError as error:
+        store, mismatch = None, error
+    # A memory restored in a new process: its model is the program's own, which LlamaIndex keeps in Settings.
+    model = _model_of_settings()
+    if model is not None:
+        if store is not None:
+            store.close()
         return MemoryStore.open(place, embedder=from_llama_index(model), llm=written)
+    if store is None:
+        raise mismatch or StoreError(f"{place} cannot be opened")
+    return store
 
 
 def _model_of_settings() -> BaseEmbedding | None:

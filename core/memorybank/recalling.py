@@ -20,7 +20,7 @@ from memorybank.embedding import embed_query
 from memorybank.errors import EmbeddingError
 from memorybank.forgetting import ForgettingCurve, ForgettingPolicy
 from memorybank.hierarchy.attribution import attribute
-from memorybank.models import Context, Level, Memory, Recalled
+from memorybank.models import Context, Level, Memory, Recalled, Window
 from memorybank.records import banks, memories, transcript
 from memorybank.records.banks import BankRow
 from memorybank.reinforcing import activations
@@ -70,8 +70,10 @@ class _View:
     active: NDArray[np.float32] | None
 
 
-def recall(runtime: Runtime, owner: str, request: Request) -> list[Recalled]:
-    """The memories that fit, best first. Reads only."""
+def recall(
+    runtime: Runtime, owner: str, request: Request, shown: Collection[str | None] = frozenset()
+) -> list[Recalled]:
+    """The memories that fit, best first, without those made of ``shown`` messages alone. Reads only."""
     if not request.query.strip():
         return []
     era = runtime.embedding.era  # read before the embedder: a reindex sets it last
@@ -89,10 +91,18 @@ def recall(runtime: Runtime, owner: str, request: Request) -> list[Recalled]:
         resident = runtime.residents.of(bank, request.zone, dimension)
         view = _view(connection, runtime, bank, resident, owner, request, vector is not None)
         retention = _retention(view.snapshot.corpus, request)
-        ranking = _rank(connection, runtime, resident, view, request, vector, retention)
-        found = _recalled(connection, owner, view, ranking, retention[ranking.rows])
+        # More are ranked, so that what the prompt shows anyway does not crowd out what it does not.
+        wider = replace(request, k=request.k + min(len(shown), _MOST_SHOWN))
+        ranking = _rank(connection, runtime, resident, view, wider, vector, retention)
+        found: list[Recalled] = []
+        for start in range(0, len(ranking.rows), request.k):
+            part = slice(start, start + request.k)
+            read = _recalled(connection, owner, view, ranking, part, retention[ranking.rows[part]])
+            found.extend(one for one in read if not _within(one.memory, shown))
+            if len(found) >= request.k:
+                break
     runtime.residents.trim(bank.key)
-    return found
+    return found[: request.k]
 
 
 def _vector(runtime: Runtime, query: str) -> NDArray[np.float32] | None:
@@ -210,9 +220,15 @@ def _retention(corpus: Corpus, request: Request) -> NDArray[np.float64]:
 
 
 def _recalled(
-    connection: Connection, owner: str, view: _View, ranking: Ranking, retention: NDArray[np.float64]
+    connection: Connection,
+    owner: str,
+    view: _View,
+    ranking: Ranking,
+    part: slice,
+    retention: NDArray[np.float64],
 ) -> list[Recalled]:
-    keys = [int(key) for key in view.snapshot.keys[ranking.rows]]
+    """A part of a ranking, read."""
+    keys = [int(key) for key in view.snapshot.keys[ranking.rows[part]]]
     rows = memories.by_keys(connection, keys, owner, {})
     names = banks.session_names_of(connection, [r.session for r in rows.values() if r.session is not None])
     found = []
@@ -220,22 +236,20 @@ def _recalled(
         row = rows.get(key)
         if row is None:
             continue
-        memory = row.memory if row.session is None else _in_session(row.memory, names.get(row.session))
-        parts = {name: float(values[i]) for name, values in ranking.parts.items()}
+        name = None if row.session is None else names.get(row.session)
+        memory = row.memory if row.session is None else replace(row.memory, session=name)
+        at = part.start + i
+        parts = {name: float(values[at]) for name, values in ranking.parts.items()}
         found.append(
             Recalled(
                 memory,
-                float(ranking.scores[i]),
-                float(ranking.similarities[i]),
+                float(ranking.scores[at]),
+                float(ranking.similarities[at]),
                 float(retention[i]),
                 parts,
             )
         )
     return found
-
-
-def _in_session(memory: Memory, name: str | None) -> Memory:
-    return replace(memory, session=name)
 
 
 def used(runtime: Runtime, recalled: Sequence[Recalled], answer: str | None) -> list[Memory]:
@@ -257,20 +271,20 @@ def context(
     shown: Collection[str] = (),
 ) -> Context:
     """The block for a prompt. Reads only."""
-    talk = reporting.window(runtime, owner, request.asking, window) if request.asking is not None else None
-    known = {
-        *shown,
-        *(message.id for message in (talk.messages if talk is not None and window is not None else ())),
-    }
-    # More are asked for, so that what the prompt shows anyway does not crowd out what it does not.
-    wider = replace(request, k=request.k + min(len(known), _MOST_SHOWN))
-    fresh = [one for one in recall(runtime, owner, wider) if not _within(one.memory, known)][: request.k]
+    asking = request.asking
+    digest, talk = None, Window(())
+    if asking is not None and window is not None:
+        talk = reporting.window(runtime, owner, asking, window)
+        digest = talk.digest
+    elif asking is not None:
+        digest = reporting.digest(runtime, owner, asking)
+    known = {*shown, *(message.id for message in talk.messages)}
     parts = ContextParts(
         portrait=reporting.derived(runtime, owner, Level.PORTRAIT, None, request.zone),
         events=reporting.derived(runtime, owner, Level.EVENTS, None, request.zone),
-        recalled=fresh,
-        digest=None if talk is None else talk.digest,
-        window=talk.messages if talk is not None and window is not None else (),
+        recalled=recall(runtime, owner, request, known),
+        digest=digest,
+        window=talk.messages,
     )
     return render_context(
         parts,
@@ -282,9 +296,9 @@ def context(
     )
 
 
-def _within(memory: Memory, messages: set[str | None]) -> bool:
+def _within(memory: Memory, messages: Collection[str | None]) -> bool:
     """Whether a memory was made of these messages alone."""
-    return bool(memory.sources) and messages.issuperset(memory.sources)
+    return bool(memory.sources) and all(source in messages for source in memory.sources)
 
 
 def _language(chosen: str | None, text: str) -> Language:
