@@ -29,7 +29,7 @@ class ShowingModel(GenericFakeChatModel):
 
 def main() -> None:
     clock = FrozenClock(datetime(2026, 3, 2, 9, 0, tzinfo=UTC))
-    replies = ["What a lovely name!", "Take an umbrella.", "Mochi. It is a lovely name."]
+    replies = ["What a lovely name!", "Take an umbrella.", "Mochi, from the shelter in Porto."]
     with (
         tempfile.TemporaryDirectory() as folder,
         MemoryStore.open(folder, clock=clock, embedder=HashEmbedder()) as store,
@@ -50,7 +50,7 @@ def main() -> None:
                 context={"user_id": "gary"},
             )
 
-        say("I got a cat yesterday. Her name is Mochi.", thread="monday")
+        say("I adopted a cat from the shelter in Porto. Her name is Mochi.", thread="monday")
         clock.advance(timedelta(days=2))
         say("It has been raining all day.", thread="wednesday")
         clock.advance(timedelta(days=5))

@@ -17,5 +17,5 @@ def test_the_agent_of_the_cookbook_remembers(capsys: pytest.CaptureFixture[str])
     last = shown.split("--- what the model is told")[-1]
     assert "2026-03-02 Mon" in last
     assert "Her name is Mochi" in last
-    assert "S=2  Mon 02 Mar  user: I got a cat yesterday." in last
+    assert "S=2  Mon 02 Mar  user: I adopted a cat" in last
     assert "S=1  Wed 04 Mar" in last
