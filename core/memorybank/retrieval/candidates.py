@@ -148,7 +148,7 @@ class _Similarities:
         return self._search.similarities(rows).astype(np.float32, copy=False)
 
 
-def _top(values: Floats, n: int) -> Rows:
+def _top(values: Floats | NDArray[np.int32], n: int) -> Rows:
     """Positions of the ``n`` greatest values, in no order."""
     if values.shape[0] <= n:
         return np.arange(values.shape[0])
@@ -213,6 +213,8 @@ def _dated(
         pointing = (corpus.mention_first <= last) & (corpus.mention_last >= first)
         inside[corpus.mention_row[pointing]] = True
     rows = np.flatnonzero(inside & eligible)
+    if query.only_days:
+        return rows[_top(corpus.lexical.lengths[rows], settings.candidates)]
     if rows.shape[0] > _DATED_SCANNED:
         rows = rows[_top(lexical[rows], _DATED_SCANNED)]
     if rows.shape[0] <= settings.dated_candidates:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -118,8 +119,6 @@ def _parts(
         parts["lexical"] = s.bm25 * candidates.lexical
     if s.on("context"):
         parts["context"] = s.context * candidates.surrounding
-    if s.on("speaker"):
-        parts["speaker"] = s.speaker * signals.speakers(query, corpus, candidates)
     if s.on("date"):
         parts["date"] = _date(query, corpus, s, candidates)
     if s.on("session"):
@@ -136,14 +135,41 @@ def _parts(
         )
     if s.on("links"):
         parts["links"] = s.links * signals.linked(corpus, candidates, s.damping, s.link_steps)
+    if s.on("speaker"):
+        parts["speaker"] = _speaker(query, corpus, s, candidates, parts)
     return {name: part.astype(np.float32, copy=False) for name, part in parts.items()}
+
+
+def _speaker(
+    query: Query,
+    corpus: Corpus,
+    settings: RetrievalSettings,
+    candidates: Candidates,
+    parts: dict[str, Floats],
+) -> Floats:
+    signal = signals.speakers(query, corpus, candidates)
+    if len(query.named) != 1:
+        return signal
+    if query.only_days and settings.on("date"):
+        return signal * np.float32(settings.only_days / 4)  # of the day's rows theirs come first
+    others = np.zeros_like(signal)
+    for part in parts.values():
+        others += part
+    agreement = signals.agreement(signal, others, settings.agreement)
+    return signal * np.float32(settings.speaker * agreement)
 
 
 def _date(query: Query, corpus: Corpus, settings: RetrievalSettings, candidates: Candidates) -> Floats:
     part = np.zeros(len(candidates), dtype=np.float32)
     if query.days:
-        part += settings.date * signals.said_on(query, corpus, candidates)
+        said = signals.said_on(query, corpus, candidates)
+        part += settings.date * said
         part += settings.mention * signals.points_at(query, corpus, candidates)
+        if query.only_days:
+            much = signals.lengths(corpus, candidates, settings.salience_cap) / math.log1p(
+                settings.salience_cap
+            )
+            part += (said > 0) * (settings.only_days + settings.salience * much)
     if query.asks_when:
         part += settings.when * signals.tells_when(corpus, candidates)
     return part
@@ -152,7 +178,8 @@ def _date(query: Query, corpus: Corpus, settings: RetrievalSettings, candidates:
 def _evidence(query: Query, corpus: Corpus, floor: Floor, candidates: Candidates) -> Floats:
     evidence: Floats = floor.similarity * candidates.similarity + floor.context * candidates.surrounding
     if query.days:
-        evidence = evidence + floor.date * signals.said_on(query, corpus, candidates)
+        weight = 1.0 if query.only_days else floor.date
+        evidence = evidence + weight * signals.said_on(query, corpus, candidates)
     return evidence.astype(np.float32)
 
 

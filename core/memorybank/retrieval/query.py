@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybank.errors import InvalidInputError
+from memorybank.retrieval.occasion import only_the_day
 from memorybank.text.dates import find_dates
 from memorybank.text.terms import hash_terms, terms
 
@@ -44,7 +45,8 @@ class Query:
 
     ``vector`` unit float32 (d,) or None; ``terms`` uint64 (q,) unique hashes; ``days`` first and last local
     ordinal of each span of days that it names; ``asks_when``: it asks for a time; ``named``: codes of the
-    speakers that it names; ``refers_to``: it speaks of the first or of the last talk as such.
+    speakers that it names; ``refers_to``: it speaks of the first or of the last talk as such; ``only_days``: it
+    is about nothing but those days or that talk.
     """
 
     text: str
@@ -54,6 +56,7 @@ class Query:
     asks_when: bool = False
     named: tuple[int, ...] = ()
     refers_to: Literal["first", "last"] | None = None
+    only_days: bool = False
 
 
 def make_query(
@@ -63,16 +66,22 @@ def make_query(
     if now.tzinfo is None:
         raise InvalidInputError("now is a naive datetime; give an aware one, in the time zone of the bank")
     hashes, _ = hash_terms(terms(text))
-    days = tuple(
-        dict.fromkeys((span.first.toordinal(), span.last.toordinal()) for span in find_dates(text, now))
-    )
+    dates = find_dates(text, now)
+    days = tuple(dict.fromkeys((span.first.toordinal(), span.last.toordinal()) for span in dates))
+    spans = [(span.start, span.end) for span in dates]
     refers_to: Literal["first", "last"] | None = None
-    if _FIRST_TALK.search(text):
+    if talk := _FIRST_TALK.search(text):
         refers_to = "first"
-    elif _LAST_TALK.search(text):
+    elif talk := _LAST_TALK.search(text):
         refers_to = "last"
+    if talk:
+        spans.append(talk.span())
     named = named_speakers(text, speakers)
-    return Query(text, vector, hashes, days, bool(_WHEN.search(text)), named, refers_to)
+    asks_when = bool(_WHEN.search(text))
+    only_days = bool(spans) and not asks_when
+    if only_days:
+        only_days = only_the_day(text, spans, [speakers[code].casefold() for code in named])
+    return Query(text, vector, hashes, days, asks_when, named, refers_to, only_days)
 
 
 def named_speakers(text: str, speakers: Sequence[str]) -> tuple[int, ...]:

@@ -17,10 +17,20 @@ def speakers(query: Query, corpus: Corpus, candidates: Candidates) -> Floats:
     if len(query.named) != 1:
         return np.zeros(len(candidates), dtype=np.float32)
     speaker = corpus.speaker[candidates.rows]
-    signal: Floats = np.where(speaker < 0, 0.0, np.where(speaker == query.named[0], 0.5, -0.5)).astype(
-        np.float32
-    )
+    signal: Floats = (speaker == query.named[0]) - np.float32(0.5)
+    signal[speaker < 0] = 0.0
     return signal
+
+
+def agreement(signal: Floats, scores: Floats, temperature: float) -> float:
+    """How far the best rows are of the speaker that the query names: 0 for half of them or fewer, 1 for all.
+
+    Rows count by exp(score / temperature). Whoever asks what Ann did that Ben did finds Ben's rows first, and
+    then they must not be pushed down.
+    """
+    weight = np.exp((scores - scores.max(initial=-np.inf)) / np.float32(temperature))
+    theirs, all_named = float(weight @ signal), float(weight @ np.abs(signal))
+    return max(0.0, theirs / all_named) if all_named else 0.0
 
 
 def sessions(corpus: Corpus, candidates: Candidates, best: int) -> Floats:

@@ -14,7 +14,7 @@ from memorybank.retrieval.lexical import ASKS
 from memorybank.retrieval.pipeline import make_query, rank
 from memorybank.retrieval.query import named_speakers
 from memorybank.retrieval.settings import RetrievalSettings
-from memorybank.retrieval.signals import precision
+from memorybank.retrieval.signals import agreement, precision
 
 from .banks import NOW, START, corpus_of
 
@@ -157,3 +157,16 @@ def test_a_query_needs_an_aware_now() -> None:
     with pytest.raises(InvalidInputError, match="naive"):
         make_query("yesterday", None, datetime(2023, 5, 1))
     assert make_query("yesterday", None, START.astimezone(UTC)).days == ((738640, 738640),)
+
+
+def test_the_speaker_counts_as_far_as_the_best_rows_agree() -> None:
+    """Where the best rows are the other speaker's the question has swapped them, and nothing is pushed down."""
+    signal = np.array([0.5, -0.5, -0.5, 0.0], dtype=np.float32)
+    agreeing = np.array([1.0, 0.2, 0.2, 3.0], dtype=np.float32)
+    assert agreement(signal, agreeing, 0.08) > 0.99
+    assert agreement(signal, 1 - agreeing, 0.08) == 0.0
+    assert agreement(signal, np.zeros(4, dtype=np.float32), 0.08) == 0.0
+    assert agreement(signal[3:], agreeing[3:], 0.08) == 0.0
+    texts = ["Ada: nothing much", "Ben: a boat trip with a violin", "Ada: hm", "Ben: yes"]
+    part = _part("Did Ada take a violin on the boat trip?", texts, "speaker", speakers=("Ada", "Ben"))
+    assert set(part.values()) == {0.0}
