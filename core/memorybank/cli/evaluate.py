@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from memorybank.cli import measuring
 from memorybank.cli.figures import (
     FileArgument,
     JsonOption,
@@ -26,7 +27,13 @@ from memorybank.cli.output import clean, emit_json, note, out, plain
 from memorybank.errors import InvalidInputError
 from memorybank.evaluation.cases import Case, pooled
 from memorybank.evaluation.comparing import compare
-from memorybank.evaluation.datasets import Report, read_locomo, read_longmemeval, read_memorybank
+from memorybank.evaluation.datasets import (
+    Report,
+    questions_beside,
+    read_locomo,
+    read_longmemeval,
+    read_memorybank,
+)
 from memorybank.evaluation.memo import memo_of
 from memorybank.evaluation.metrics import MEASURES, RECALL_AT
 from memorybank.evaluation.results import answered_in, described, result
@@ -61,6 +68,7 @@ app = typer.Typer(
 
 def register(parent: typer.Typer) -> None:
     """Add the group."""
+    measuring.register(app)
     parent.add_typer(app)
 
 
@@ -100,7 +108,7 @@ def memorybank(
     plot: PlotOption = None,
 ) -> None:
     """MemoryBank's virtual users and their probing questions; every exchange is a memory."""
-    asked = questions or file.with_name(f"{file.stem}_questions.jsonl")
+    asked = questions or questions_beside(file)
     if questions is None and not asked.exists():
         raise InvalidInputError(
             f"there is no {asked.name} beside {file.name}; give the questions: --questions FILE"

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,17 @@ from typing import Any
 from memorybank.errors import ImportFormatError
 from memorybank.evaluation.cases import Case, Question, aware
 from memorybank.evaluation.metrics import Turn
-from memorybank.interchange import FORMATS, ImportOptions, ImportRecord, Item, Limits, Problem, Severity, read
+from memorybank.interchange import (
+    FORMATS,
+    ImportOptions,
+    ImportRecord,
+    Item,
+    Limits,
+    Problem,
+    Severity,
+    detect,
+    read,
+)
 from memorybank.interchange.source import JsonElements, Located, check_encoding
 from memorybank.interchange.times import parse_slashed
 
@@ -25,6 +36,9 @@ LOCOMO_CATEGORIES = {
     "5": "adversarial",
 }
 """Category 5 puts to one speaker what the other said: its evidence is where that was said."""
+
+APART = {"locomo": frozenset({"5"})}
+"""Categories that are not part of a data set's overall figures."""
 
 _DIALOGUE_ID = re.compile(r"D\d+:\d+")
 
@@ -172,6 +186,29 @@ def _haystack_question(sample: dict[str, Any], records: list[ImportRecord], sess
         str(sample.get("answer") or ""),
         None if at is None else aware(at),
     )
+
+
+def read_any(path: Path, questions: Path | None, report: Report) -> tuple[str, list[Case]]:
+    """The data set's name and its conversations: LoCoMo, or MemoryBank with its questions.
+
+    Questions that stand apart from the overall figures (LoCoMo's category 5) are left out. Raises
+    ImportFormatError for files of other formats.
+    """
+    beside = questions_beside(path)
+    if detect(path) == "memorybank":
+        if questions is None and not beside.exists():
+            raise ImportFormatError(f"There is no {beside.name} beside {path.name}; give --questions.")
+        return "memorybank", read_memorybank(path, questions or beside, report)
+    cases = [
+        replace(case, questions=tuple(one for one in case.questions if one.category not in APART["locomo"]))
+        for case in read_locomo(path, report)
+    ]
+    return "locomo", [case for case in cases if case.questions]
+
+
+def questions_beside(path: Path) -> Path:
+    """Where the questions about MemoryBank's users are looked for: ``FILE_questions.jsonl``."""
+    return path.with_name(f"{path.stem}_questions.jsonl")
 
 
 def _samples(path: Path) -> Iterator[Located]:

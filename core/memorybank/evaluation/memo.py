@@ -1,4 +1,4 @@
-"""An embedder that embeds each text once per run, and says how long it took."""
+"""An embedder and a reranker that read each text once per run, and say how long it took."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from memorybank.embedding import MISSING_LOCAL, Embedder, default_embedder
 from memorybank.errors import EmbeddingError
+from memorybank.rerank import Reranker
 
 _TEXTS = 200_000  # vectors kept; beyond, the oldest are embedded again
 
@@ -45,6 +46,28 @@ class MemoEmbedder:
             self.query_seconds[text] = time.perf_counter() - start
             self._queries[text] = vector
         return self._queries[text]
+
+
+class MemoReranker:
+    """Scores each pair of question and text once per run. ``seconds[question]`` is what its scores have cost."""
+
+    def __init__(self, inner: Reranker) -> None:
+        self._inner = inner
+        self.name = inner.name
+        self.languages = getattr(inner, "languages", None)
+        self._scores: dict[str, dict[str, float]] = {}
+        self.seconds: dict[str, float] = {}
+
+    def score(self, query: str, texts: list[str]) -> NDArray[np.float32]:
+        """How well each text answers, shape (len(texts),), in 0..1."""
+        known = self._scores.setdefault(query, {})
+        fresh = list(dict.fromkeys(text for text in texts if text not in known))
+        if fresh:
+            start = time.perf_counter()
+            found = np.asarray(self._inner.score(query, fresh), dtype=np.float32)
+            self.seconds[query] = self.seconds.get(query, 0.0) + time.perf_counter() - start
+            known.update(zip(fresh, found.tolist(), strict=True))
+        return np.array([known[text] for text in texts], dtype=np.float32)
 
 
 def memo_of(chosen: Embedder | str | None) -> MemoEmbedder | None:

@@ -9,13 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from memorybank.errors import ImportFormatError
-from memorybank.evaluation.datasets import LOCOMO_CATEGORIES
+from memorybank.evaluation.datasets import APART, LOCOMO_CATEGORIES
 from memorybank.evaluation.metrics import Answered, by_category, mean_measures, percentile
 from memorybank.evaluation.running import Asked
 from memorybank.retrieval.settings import STAGES, RetrievalSettings
-
-APART = {"locomo": frozenset({"5"})}
-"""Categories that are not part of a data set's overall figures."""
 
 
 def result(dataset: str, asked: Sequence[Asked], settings: Mapping[str, object]) -> dict[str, Any]:
