@@ -44,7 +44,7 @@ class IndexSearch:
         """The ``n`` most similar rows (or fewer), best first, and their cosines. Deleted rows are left out."""
         tail = self._tail()
         if self._exact is None:
-            rows = self._indexed(vector, n, len(tail))
+            rows = self._indexed(vector, n, tail)
             if rows is not None:
                 candidates = np.unique(np.concatenate([rows, tail]))
                 return self._best(candidates, n)
@@ -61,17 +61,25 @@ class IndexSearch:
         blobs = [held[key].vector if key in held else empty for key in keys]
         return unpack_vectors(blobs, self._vector.shape[0]) @ self._vector
 
-    def _indexed(self, vector: NDArray[np.float32], n: int, tail: int) -> Rows | None:
-        """Rows that the index names; None if it cannot answer, or holds too little to be believed."""
+    def _indexed(self, vector: NDArray[np.float32], n: int, tail: Rows) -> Rows | None:
+        """Rows that the index names; None if it cannot answer, or holds too little to be believed.
+
+        It may still name what was deleted or changed since: then it is asked for more.
+        """
         alive = self._snapshot.corpus.alive
-        expected = min(n, int(np.count_nonzero(alive)) - tail)
-        try:
-            hits = self._runtime.indexer.search(self._bank.uid, vector, n)
-        except IndexUnavailableError:
-            self._load()
-            return None
-        rows = np.array(self._snapshot.rows_of(hits.ids), dtype=np.int64)
-        rows = rows[alive[rows]]
+        expected = min(n, int(np.count_nonzero(alive)) - len(tail))
+        asked = n
+        while True:
+            try:
+                hits = self._runtime.indexer.search(self._bank.uid, vector, asked)
+            except IndexUnavailableError:
+                self._load()
+                return None
+            rows = np.array(self._snapshot.rows_of(hits.ids), dtype=np.int64)
+            rows = np.setdiff1d(rows[alive[rows]], tail)
+            if len(rows) >= n or len(hits) < asked:
+                break
+            asked *= 2
         if len(rows) < expected // 2:
             logger.warning(
                 "the vector index names %d of %d memories; comparing all instead. "

@@ -6,20 +6,24 @@ the middle leaves nothing to guess: the next one goes on.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Protocol
 
-from memorybank.embedding import embed_documents
+import numpy as np
+from numpy.typing import NDArray
+
 from memorybank.embedding.current import Embedding
-from memorybank.errors import EmbeddingError, IndexUnavailableError, MemoryBankError
+from memorybank.embedding.sparing import embed_sparing
+from memorybank.errors import IndexUnavailableError, InvalidInputError, MemoryBankError
 from memorybank.index.protocol import Hits, VectorIndex, Vectors
 from memorybank.records import banks, memories, outbox
 from memorybank.records.database import Database
-from memorybank.records.outbox import Unindexed
+from memorybank.records.outbox import Unembedded, Unindexed
 from memorybank.records.types import unpack_vectors
 
 logger = logging.getLogger("memorybank.index")
@@ -124,7 +128,8 @@ class Indexer:
         """Hits of a bank. Raises IndexUnavailableError after noting the failure."""
         index = self.index()
         try:
-            return index.search(uid, query, n)
+            with _trusted():
+                return index.search(uid, query, n)
         except IndexUnavailableError as error:
             self.fail(error)
             raise
@@ -157,12 +162,13 @@ class Indexer:
                 return 0
             index = self.index()
             try:
-                done = self._drop(index)
-                while batch := self._next():
-                    self._write(index, batch)
-                    done += len(batch)
-                    if pause and self._wake.wait(pause) and self._closed:
-                        break
+                with _trusted():
+                    done = self._drop(index)
+                    while batch := self._next():
+                        self._write(index, batch)
+                        done += len(batch)
+                        if pause and self._wake.wait(pause) and self._closed:
+                            break
             except IndexUnavailableError as error:
                 self.fail(error)
                 raise
@@ -207,26 +213,31 @@ class Indexer:
         if embedder is None or self._database.read_only:
             return 0
         done = 0
+        after = -1
         while True:
             with self._database.read() as connection:
-                rows = outbox.unembedded(connection, EMBED_BATCH, bank)
+                rows = outbox.unembedded(connection, EMBED_BATCH, bank, after)
             if not rows:
-                return done
-            try:
-                found = embed_documents(embedder, [row.text for row in rows])
-            except EmbeddingError as error:
-                logger.warning("%s; %d memories wait for their vectors", error, len(rows))
-                return done
-            moved = 0
-            for key, group in groupby(zip(rows, found, strict=True), key=lambda pair: pair[0].bank):
-                items = [(row.key, row.revised, vector) for row, vector in group]
-                with self._database.write() as connection:
-                    bumped = banks.bump(connection, key)
-                    if bumped is not None and bumped.era == era:
-                        moved += len(memories.put_vectors(connection, items, bumped.rev))
-            done += moved
-            if moved == 0:
-                return done
+                break
+            after = rows[-1].key
+            found, error = embed_sparing(embedder, [row.text for row in rows])
+            items = [(row, vector) for row, vector in zip(rows, found, strict=True) if vector is not None]
+            if error is not None:
+                logger.warning("%s; %d memories wait for their vectors", error, len(rows) - len(items))
+            if not items:
+                break
+            done += self._put_vectors(items, era)
+        return done
+
+    def _put_vectors(self, items: Sequence[tuple[Unembedded, NDArray[np.float32]]], era: int) -> int:
+        done = 0
+        for key, group in groupby(items, key=lambda item: item[0].bank):
+            with self._database.write() as connection:
+                bumped = banks.bump(connection, key)
+                if bumped is not None and bumped.era == era:
+                    given = [(row.key, row.revised, vector) for row, vector in group]
+                    done += len(memories.put_vectors(connection, given, bumped.rev))
+        return done
 
     def close(self) -> None:
         """Flush, stop the thread and close the index. A failing index is logged: the records have everything."""
@@ -301,6 +312,15 @@ class Indexer:
                 self.flush(pause=_PAUSE)
             except MemoryBankError as error:
                 logger.info("the index is written later: %s", error)
+
+
+@contextlib.contextmanager
+def _trusted() -> Iterator[None]:
+    """What the records hold is right: an index that refuses it is of another embedder, and to be rebuilt."""
+    try:
+        yield
+    except InvalidInputError as error:
+        raise IndexUnavailableError(f"{error}; rebuild the index", "damaged") from error
 
 
 def _close_quietly(index: VectorIndex) -> None:

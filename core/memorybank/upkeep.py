@@ -12,7 +12,6 @@ from memorybank.embedding.protocol import Embedder
 from memorybank.errors import IndexUnavailableError
 from memorybank.models import Erased, Finding, Report
 from memorybank.records import banks, census, erasure, outbox, revectoring
-from memorybank.records.schema import Pending
 from memorybank.runtime import Runtime
 
 logger = logging.getLogger("memorybank.upkeep")
@@ -64,10 +63,12 @@ def _vectors(connection: Connection, runtime: Runtime) -> Finding:
 def _unembedded(runtime: Runtime, repair: bool) -> Finding:
     def waiting() -> int:
         with runtime.database.read() as connection:
-            return outbox.count(connection, Pending.EMBED)
+            return outbox.vectorless(connection) if runtime.expects_vectors else 0
 
     before = waiting()
-    if before and repair:
+    if before and repair and runtime.embedder is not None:
+        with runtime.database.write() as connection:
+            outbox.mark_unembedded(connection)  # also what a store that knew of no embedder has added
         runtime.indexer.embed_missing()
         after = waiting()
         return Finding("embedding", False, f"{before - after} of {before} memories embedded", after == 0)
@@ -113,7 +114,7 @@ def _disagreement(runtime: Runtime) -> str | None:
 def reindex(runtime: Runtime, embedder: Embedder, *, progress: bool) -> int:
     """Embed everything anew, batch by batch beside the old vectors, then switch in one transaction."""
     new = as_embedder(embedder)
-    revectoring.begin(runtime.database, new.name)
+    revectoring.begin(runtime.database, f"{new.name} ({new.dimension})")
     while True:
         with runtime.database.read() as connection:
             batch = revectoring.next_batch(connection)

@@ -86,17 +86,26 @@ def mark_all(connection: Connection) -> int:
     return connection.execute(query).rowcount
 
 
-def unembedded(connection: Connection, limit: int, bank: int | None = None) -> list[Unembedded]:
-    """The next memories to embed, by key."""
+def unembedded(
+    connection: Connection, limit: int, bank: int | None = None, after: int = -1
+) -> list[Unembedded]:
+    """The next memories to embed, by key, beginning behind ``after``."""
     query = (
         sa.select(memories.c.bank, memories.c.key, memories.c.revised, memories.c.text)
-        .where(memories.c.pending == Pending.EMBED)
+        .where(memories.c.pending == Pending.EMBED, memories.c.key > after)
         .order_by(memories.c.key)
         .limit(limit)
     )
     if bank is not None:
         query = query.where(memories.c.bank == bank)
     return [Unembedded(*row) for row in connection.execute(query)]
+
+
+def vectorless(connection: Connection) -> int:
+    """How many memories have words but no vector."""
+    has_vector = sa.exists().where(vectors.c.key == memories.c.key)
+    query = sa.select(sa.func.count()).select_from(memories).where(memories.c.text != "", ~has_vector)
+    return int(connection.execute(query).scalar_one())
 
 
 def mark_unembedded(connection: Connection) -> int:

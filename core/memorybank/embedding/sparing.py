@@ -1,0 +1,41 @@
+"""Embedding around what an embedder refuses: one text in a hundred must not cost the others their vectors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybank.embedding.checked import embed_documents
+from memorybank.embedding.protocol import Embedder
+from memorybank.errors import EmbeddingError
+
+# Halving 64 texts down to the one that is refused takes seven failing calls; after eight it is the embedder.
+_PATIENCE = 8
+
+
+def embed_sparing(
+    embedder: Embedder, texts: Sequence[str]
+) -> tuple[list[NDArray[np.float32] | None], EmbeddingError | None]:
+    """A vector for each text (None for those that could not be embedded), and the last error.
+
+    A batch that fails is halved until what is refused stands alone; an embedder that fails eight times in a row
+    is left in peace.
+    """
+    found: list[NDArray[np.float32] | None] = [None] * len(texts)
+    error: EmbeddingError | None = None
+    failed = 0
+    todo = [(0, len(texts))] if texts else []
+    while todo and failed < _PATIENCE:
+        start, stop = todo.pop()
+        try:
+            found[start:stop] = list(embed_documents(embedder, texts[start:stop]))
+            failed = 0
+        except EmbeddingError as caught:
+            error = caught
+            failed += 1
+            if stop - start > 1:
+                middle = (start + stop) // 2
+                todo += [(middle, stop), (start, middle)]
+    return found, error
