@@ -87,14 +87,14 @@ class Conversation:
         self._settle(stored)
 
     def _settle(self, stored: Sequence[Message]) -> None:
-        """After writing: credit what the answer used; once a day, let finished days be summed up."""
+        """At the end of a turn: credit what the answer used; once a day, let finished days be summed up."""
         answers = [one.text for one in stored if one.role == "assistant" and one.text.strip()]
         context = self._uncredited
         if answers and context is not None:
             self._uncredited = None
             self.bank.reinforce(context.recalled, answers[-1], asking=self.session)
         today = stored[-1].at.date() if stored and stored[-1].at else None
-        if self._consolidate and today != self._tended:
+        if self._consolidate and answers and today != self._tended:
             self._tended = today
             self.bank.consolidate_soon()
 

@@ -79,8 +79,7 @@ def test_chat_models_are_asked_through_chat() -> None:
 
 
 def test_finished_days_are_summed_up_in_the_background(tmp_path: Path, clock: FrozenClock) -> None:
-    """The first words of a new day let the days before be summed up by the user's model, on another thread;
-    closing the store waits for it."""
+    """The first exchange of a new day lets the days before be summed up by the user's model, on another thread."""
     llm = ScriptedLLM()
     with MemoryStore.open(
         tmp_path, embedder=HashEmbedder(), clock=clock, chroma=False, llm=from_llm(llm)
@@ -91,6 +90,7 @@ def test_finished_days_are_summed_up_in_the_background(tmp_path: Path, clock: Fr
         day = clock().date()
         clock.set(clock().replace(day=clock().day + 1))
         first.put({"role": "user", "content": "She is well again."})  # type: ignore[arg-type]  # a dict
+        first.put({"role": "assistant", "content": "Good!"})  # type: ignore[arg-type]  # a dict
         bank = first.bank
         bank.runtime.background.drain(30)
         assert bank.events(day) is not None
