@@ -219,6 +219,15 @@ class MemoryBank(BankReading, BankKeeping):
 
     # -- hierarchy ---------------------------------------------------------------------------------------------
 
+    def mark(self, session: str, message_id: str | None = None) -> Message:
+        """Mark a message of a session (default: its newest) and return it. Twice is once.
+
+        Besides the regular marks (see ``hierarchy.window``): when the message slides out of the session's window,
+        the next ``consolidate`` writes the digest anew. Raises NotFoundError.
+        """
+        wanted = None if message_id is None else check_name(message_id, "message_id")
+        return keeping.mark(self._runtime, self._owner, check_name(session, "session"), wanted)
+
     def consolidate(
         self,
         until: Time | date | None = None,

@@ -13,8 +13,8 @@ from sqlalchemy import Connection
 from memorybank.clock import to_micros
 from memorybank.errors import NotFoundError
 from memorybank.forgetting import Decisions, ForgettingCurve, ForgettingPolicy, MemoryState, decide
-from memorybank.models import Erased, Forgotten, Level, Maker, Memory, Status
-from memorybank.records import banks, erasure, memories, provenance
+from memorybank.models import Erased, Forgotten, Level, Maker, Memory, Message, Status
+from memorybank.records import banks, erasure, marks, memories, provenance, transcript
 from memorybank.records.banks import BankRow
 from memorybank.records.memories import Row
 from memorybank.records.schema import KEY_BITS
@@ -77,6 +77,24 @@ def restore(runtime: Runtime, owner: str, ids: Sequence[str], *, now: datetime) 
 
     if ids:
         change(runtime, owner, ids, apply)
+
+
+def mark(runtime: Runtime, owner: str, session: str, message: str | None) -> Message:
+    """Mark a message of a session, by id or the newest, for the digest. Raises NotFoundError."""
+    with runtime.database.write() as connection:
+        bank = banks.bump_owner(connection, owner)
+        held = None if bank is None else banks.find_session(connection, bank.key, session)
+        if held is None:
+            raise NotFoundError(f"this owner has no session {session!r}")
+        if message is None:
+            found = transcript.last(connection, held.key, 1, owner, session)
+        else:
+            found = list(transcript.by_ids(connection, held.key, [message], owner, session).values())
+        if not found:
+            what = "no messages" if message is None else f"no message {message!r}"
+            raise NotFoundError(f"session {session!r} has {what}")
+        marks.put(connection, held.key, found[0].position)
+    return found[0]
 
 
 def edit(runtime: Runtime, owner: str, id_: str, text: str, *, zone: ZoneInfo, now: datetime) -> Memory:

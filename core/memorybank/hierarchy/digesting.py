@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
@@ -14,7 +14,7 @@ from memorybank.hierarchy.settings import HierarchySettings
 from memorybank.hierarchy.window import DigestStep, digest_steps
 from memorybank.hierarchy.writers import Writer
 from memorybank.models import Level, Memory, Message
-from memorybank.records import banks, derived, memories, transcript
+from memorybank.records import banks, derived, marks, memories, transcript
 from memorybank.records.derived import Derived, SessionMark
 from memorybank.records.memories import Row
 from memorybank.runtime import Runtime
@@ -44,8 +44,8 @@ class Digesting:
             bank = banks.find(connection, self.owner)
             if bank is None:
                 return
-            marks = derived.lively_sessions(connection, bank.key, self.settings.window.size, since)
-        for mark in marks:
+            lively = derived.lively_sessions(connection, bank.key, self.settings.window.size, since)
+        for mark in lively:
             self._session(bank.key, mark, attempt)
 
     def _session(self, bank: int, mark: SessionMark, attempt: Attempt) -> None:
@@ -53,7 +53,8 @@ class Digesting:
             rows = memories.of_session(connection, mark.key, self.owner, mark.name)
             digest = next((row for row in rows if row.memory.level is Level.DIGEST), None)
             old, through = _standing(digest)
-            if not self._may_be_due(mark, through):
+            forced = marks.of_session(connection, mark.key)
+            if not self._may_be_due(mark, through, forced):
                 return
             said = transcript.last(connection, mark.key, mark.length - through - 1, self.owner, mark.name)
             held = None
@@ -61,7 +62,7 @@ class Digesting:
                 found = derived.of_levels(connection, bank, (Level.DIGEST,))
                 held = next((one for one in found if one.key == digest.key), None)
         turns = [row for row in rows if row.memory.level is Level.TURN]
-        for step in digest_steps(said, self.settings.window, through, at_once=_CATCH_UP):
+        for step in digest_steps(said, self.settings.window, through, forced, at_once=_CATCH_UP):
             made = attempt(
                 f"digest of a session, to message {step.through}", self._draft(step, old, turns, held, mark)
             )
@@ -72,8 +73,10 @@ class Digesting:
                 found = derived.of_levels(connection, bank, (Level.DIGEST,))
             held = next((one for one in found if one.id == made.id), None)
 
-    def _may_be_due(self, mark: SessionMark, through: int) -> bool:
+    def _may_be_due(self, mark: SessionMark, through: int, forced: Collection[int]) -> bool:
         window = self.settings.window
+        if any(through < position < mark.length - window.size for position in forced):
+            return True
         first = 0 if through < 0 else through + 1
         following = -(-first // window.mark_every) * window.mark_every
         return following < mark.length - window.size

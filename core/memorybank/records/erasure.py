@@ -20,6 +20,7 @@ from memorybank.records.schema import (
     first_key,
     last_key,
     links,
+    marks,
     memories,
     messages,
     postings,
@@ -73,6 +74,7 @@ def _disown(connection: Connection, derived: Sequence[int], rev: int) -> int:
 def remove_session(connection: Connection, session: int) -> int:
     """Delete a session's remaining messages and the session itself; returns how many messages."""
     connection.execute(sa.delete(credits).where(credits.c.session == session))
+    connection.execute(sa.delete(marks).where(marks.c.session == session))
     gone = connection.execute(sa.delete(messages).where(messages.c.session == session)).rowcount
     connection.execute(sa.delete(sessions).where(sessions.c.key == session))
     return gone
@@ -83,6 +85,7 @@ def remove_owner(connection: Connection, bank: BankRow) -> Erased:
     rows = (first_key(bank.key), last_key(bank.key))
     own = sa.select(sessions.c.key).where(sessions.c.bank == bank.key)
     connection.execute(sa.delete(credits).where(credits.c.session.in_(own)))
+    connection.execute(sa.delete(marks).where(marks.c.session.in_(own)))
     counts = Erased(
         messages=connection.execute(sa.delete(messages).where(messages.c.key.between(*rows))).rowcount,
         versions=connection.execute(sa.delete(versions).where(versions.c.memory.between(*rows))).rowcount,

@@ -227,6 +227,14 @@ credits = Table(
     Index("credits_by_memory", "memory"),
 )
 
+# Messages marked by hand: when one slides out of its session's window, the digest is written anew.
+marks = Table(
+    "marks",
+    metadata,
+    Column("session", Key, primary_key=True, autoincrement=False),
+    Column("position", Key, primary_key=True, autoincrement=False),
+)
+
 
 def first_key(bank: int) -> int:
     """The smallest key of a bank's rows."""

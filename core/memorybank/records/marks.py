@@ -1,0 +1,20 @@
+"""Marks set by hand on messages of a session, by position."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from memorybank.records.schema import marks
+
+
+def put(connection: Connection, session: int, position: int) -> None:
+    """Mark a position; a mark that is there stays. Call after the bank's ``bump``: it guards against a twin."""
+    if position not in of_session(connection, session):
+        connection.execute(sa.insert(marks).values(session=session, position=position))
+
+
+def of_session(connection: Connection, session: int) -> frozenset[int]:
+    """The positions marked in a session."""
+    query = sa.select(marks.c.position).where(marks.c.session == session)
+    return frozenset(connection.execute(query).scalars())
