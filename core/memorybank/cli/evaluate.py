@@ -34,7 +34,7 @@ from memorybank.evaluation.datasets import (
     read_longmemeval,
     read_memorybank,
 )
-from memorybank.evaluation.memo import memo_of
+from memorybank.evaluation.memo import memo_of, memo_reranker
 from memorybank.evaluation.metrics import MEASURES, RECALL_AT
 from memorybank.evaluation.results import answered_in, described, result
 from memorybank.evaluation.running import evaluate
@@ -47,6 +47,9 @@ StagesOption = Annotated[
 WithoutOption = Annotated[
     str | None,
     typer.Option("--without", help=f"Without these stages: {', '.join(STAGES)}.", metavar="A,B"),
+]
+RerankOption = Annotated[
+    bool, typer.Option("--rerank", help="Rerank with the offline cross-encoder (English; slow).")
 ]
 ReinforceOption = Annotated[
     bool, typer.Option("--reinforce", help="Credit what each question recalls (order then matters).")
@@ -79,6 +82,7 @@ def locomo(
     embedder: EmbedderOption = "default",
     stages: StagesOption = None,
     without: WithoutOption = None,
+    rerank: RerankOption = False,
     reinforce: ReinforceOption = False,
     consolidate: ConsolidateOption = False,
     json: JsonOption = False,
@@ -87,7 +91,7 @@ def locomo(
 ) -> None:
     """LoCoMo: two speakers over months; every turn is a memory. Overall is categories 1 to 4, 5 stands apart."""
     run = Run("locomo", file, embedder, stages, without, pool, reinforce, consolidate, json, output, plot)
-    run.go(lambda report: read_locomo(file, report))
+    run.go(lambda report: read_locomo(file, report), rerank)
 
 
 @app.command()
@@ -101,6 +105,7 @@ def memorybank(
     embedder: EmbedderOption = "default",
     stages: StagesOption = None,
     without: WithoutOption = None,
+    rerank: RerankOption = False,
     reinforce: ReinforceOption = False,
     consolidate: ConsolidateOption = False,
     json: JsonOption = False,
@@ -114,7 +119,7 @@ def memorybank(
             f"there is no {asked.name} beside {file.name}; give the questions: --questions FILE"
         )
     run = Run("memorybank", file, embedder, stages, without, pool, reinforce, consolidate, json, output, plot)
-    run.go(lambda report: read_memorybank(file, asked, report), questions=str(asked))
+    run.go(lambda report: read_memorybank(file, asked, report), rerank, questions=str(asked))
 
 
 @app.command()
@@ -125,6 +130,7 @@ def longmemeval(
     embedder: EmbedderOption = "default",
     stages: StagesOption = None,
     without: WithoutOption = None,
+    rerank: RerankOption = False,
     consolidate: ConsolidateOption = False,
     json: JsonOption = False,
     output: OutputOption = None,
@@ -141,7 +147,7 @@ def longmemeval(
             yield case
 
     run = Run("longmemeval", file, embedder, stages, without, False, False, consolidate, json, output, plot)
-    run.go(cases, unit=unit, limit=limit)
+    run.go(cases, rerank, unit=unit, limit=limit)
 
 
 @app.command("compare")
@@ -207,8 +213,9 @@ class Run:
         self._reinforce, self._consolidate = reinforce, consolidate
         self._json, self._output, self._plot = json, output, plot
 
-    def go(self, read: Callable[[Report], Iterable[Case]], **more: object) -> None:
+    def go(self, read: Callable[[Report], Iterable[Case]], rerank: bool = False, **more: object) -> None:
         """Read, ask, report."""
+        reranker = memo_reranker() if rerank else None
         problems: list[Problem] = []
         cases: Iterable[Case] = read(problems.append)
         if self._pool:
@@ -218,13 +225,14 @@ class Run:
                 cases,
                 self._embedder,
                 retrieval=self._retrieval,
+                reranker=reranker,
                 reinforce=self._reinforce,
                 consolidate=self._consolidate,
                 report=problems.append,
                 progress=progress,
             )
         print_problems(problems)
-        found = result(self._dataset, asked, self._settings(more))
+        found = result(self._dataset, asked, self._settings({"reranker": reranker and reranker.name, **more}))
         publish(found, self._json, self._output, lambda: _print(found))
         if self._plot is not None:
             from memorybank.evaluation.plots import plot_recall

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json as json_format
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,6 +18,8 @@ from rich.text import Text
 
 from memorybank.cli.output import clean, emit_json, err, note, plain
 from memorybank.errors import StoreError
+from memorybank.evaluation.cases import Case
+from memorybank.evaluation.datasets import read_any
 from memorybank.evaluation.memo import MemoEmbedder
 from memorybank.evaluation.running import Progress
 from memorybank.interchange import Problem, Severity
@@ -28,6 +31,11 @@ OutputOption = Annotated[
 ]
 PlotOption = Annotated[Path | None, typer.Option("--plot", help="Draw a PNG (extra plot).", metavar="PNG")]
 SeedOption = Annotated[int, typer.Option("--seed", help="Of everything that is left to chance.")]
+QuestionsOption = Annotated[
+    Path | None,
+    typer.Option("--questions", help="For MemoryBank's users (default: FILE_questions.jsonl beside FILE)."),
+]
+SampleOption = Annotated[int, typer.Option("--sample", min=1, help="Only every N-th question.", metavar="N")]
 _SHOWN = 10
 
 
@@ -94,3 +102,15 @@ def print_grid(console: Console, heads: Sequence[str], rows: Iterable[Sequence[s
         )
         figures = "".join(f" {pad}{cell}" for pad, cell in zip(others, line[1:], strict=True))
         console.print(Text(f"{first}{figures}", style="" if number else "bold"), soft_wrap=True)
+
+
+def cases_of(file: Path, questions: Path | None, sample: int) -> tuple[str, list[Case]]:
+    """The conversations with every ``sample``-th of their answerable questions; defects go to stderr."""
+    problems: list[Problem] = []
+    dataset, cases = read_any(file, questions, problems.append)
+    print_problems(problems)
+    thinned = [
+        replace(case, questions=tuple(one for one in case.questions if one.evidence)[::sample])
+        for case in cases
+    ]
+    return dataset, [case for case in thinned if case.questions]

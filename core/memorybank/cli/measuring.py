@@ -1,20 +1,24 @@
-"""``eval forgetting``, ``growth`` and ``abstention``: what time, size and unanswerable questions do to recall."""
+"""``eval growth`` and ``abstention``: what size and unanswerable questions do to recall."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast, get_args
 
 import typer
 
+from memorybank.cli import fading
 from memorybank.cli.figures import (
     FileArgument,
     JsonOption,
     OutputOption,
     PlotOption,
+    QuestionsOption,
+    SampleOption,
     SeedOption,
+    cases_of,
     name_of,
     print_grid,
     print_problems,
@@ -25,50 +29,30 @@ from memorybank.cli.figures import (
 from memorybank.cli.options import EmbedderOption, embedder_named
 from memorybank.cli.output import note, out
 from memorybank.errors import InvalidInputError
-from memorybank.evaluation.bounds import checks
-from memorybank.evaluation.cases import Case
+from memorybank.evaluation.abstaining import KEPT, OWN, floors, plan
 from memorybank.evaluation.datasets import read_any
-from memorybank.evaluation.fading import CREDITS, Faded, at_the_end, through_a_year
+from memorybank.evaluation.growing import Growth, grow
 from memorybank.evaluation.memo import memo_of
-from memorybank.evaluation.rules import FORMS, UNITS, grid, presets
-from memorybank.evaluation.snapshots import filled
+from memorybank.evaluation.plots import plot_lines
 from memorybank.interchange import Problem
-
-QuestionsOption = Annotated[
-    Path | None,
-    typer.Option("--questions", help="For MemoryBank's users (default: FILE_questions.jsonl beside FILE)."),
-]
-SampleOption = Annotated[
-    int, typer.Option("--sample", min=1, help="Only every so manieth question.", metavar="N")
-]
+from memorybank.runtime import Search
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the group."""
-    app.command()(forgetting)
+    for command in (fading.forgetting, growth, abstention):
+        app.command()(command)
 
 
-def cases_of(file: Path, questions: Path | None, sample: int) -> tuple[str, list[Case]]:
-    """The conversations with every ``sample``-th of their answerable questions; defects go to stderr."""
-    problems: list[Problem] = []
-    dataset, cases = read_any(file, questions, problems.append)
-    print_problems(problems)
-    thinned = [
-        replace(case, questions=tuple(one for one in case.questions if one.evidence)[::sample])
-        for case in cases
-    ]
-    return dataset, [case for case in thinned if case.questions]
-
-
-def forgetting(
+def growth(
     file: FileArgument,
     questions: QuestionsOption = None,
-    units: Annotated[
-        str, typer.Option("--units", help="Units of the curves, comma-separated.", metavar="A,B")
-    ] = ",".join(UNITS),
-    asks: Annotated[
-        int, typer.Option("--asks", min=1, help="Questions a conversation in the simulated year.")
-    ] = 150,
+    sizes: Annotated[
+        str, typer.Option("--sizes", help="Memories, comma-separated.", metavar="N,M")
+    ] = "1000,10000,100000",
+    search: Annotated[
+        str, typer.Option("--search", help="auto (from 50,000 on the index), exact or chroma.")
+    ] = "auto",
     sample: SampleOption = 1,
     seed: SeedOption = 0,
     embedder: EmbedderOption = "default",
@@ -76,131 +60,139 @@ def forgetting(
     output: OutputOption = None,
     plot: PlotOption = None,
 ) -> None:
-    """Every rule of forgetting on the same questions: what it costs at the end, and through a year of use."""
-    wanted = [name.strip() for name in units.split(",") if name.strip()]
-    unknown = sorted(set(wanted) - set(UNITS))
-    if unknown or not wanted:
-        raise InvalidInputError(f"--units {units!r}: give some of {', '.join(UNITS)}")
+    """The same questions asked of one bank as it grows, by other conversations and altered copies of them."""
+    wanted = _numbers(sizes)
+    if search not in get_args(Search):
+        raise InvalidInputError(f"--search {search!r} is unknown; give {', '.join(get_args(Search))}")
     chosen = memo_of(embedder_named(embedder))
     dataset, cases = cases_of(file, questions, sample)
-    rules = [*presets(seed), *grid(FORMS, wanted)]
     problems: list[Problem] = []
-    with progress_bars() as progress, filled(cases, chosen, problems.append, progress) as snapshots:
-        ends = [
-            row
-            for used in (False, True)
-            for row in at_the_end(snapshots, cases, rules, reinforced=used, progress=progress)
-        ]
-        years = through_a_year(
-            snapshots, cases, presets(seed), CREDITS, seed=seed, count=asks, progress=progress
+    with progress_bars() as progress:
+        grown = grow(
+            cases,
+            chosen,
+            wanted,
+            seed=seed,
+            search=cast(Search, search),
+            report=problems.append,
+            progress=progress,
         )
-    settings = {
-        "file": str(file),
-        "embedder": name_of(chosen),
-        "asks": asks,
-        "sample": sample,
-        "seed": seed,
-        "units": wanted,
-    }
-    held = checks(ends, years)
     found = {
         "dataset": dataset,
-        "end": [_faded(row) for row in ends],
-        "year": [_faded(row) for row in years],
-        "checks": [asdict(check) for check in held],
-        "settings": settings,
+        "sizes": [asdict(one) for one in grown.sizes],
+        "settings": {
+            "file": str(file),
+            "embedder": name_of(chosen),
+            "asked_of": grown.asked_of,
+            "altered_cosine": grown.near,
+            "search": search,
+            "sample": sample,
+            "seed": seed,
+        },
     }
-    publish(found, json, output, lambda: _print_forgetting(found))
+    publish(found, json, output, lambda: _print_growth(grown))
     if plot is not None:
-        _plot_forgetting(ends, plot)
+        points = {
+            name: [(one.memories, one.measures[name]) for one in grown.sizes]
+            for name in ("recall@1", "recall@10", "mrr")
+        }
+        plot_lines(points, plot, title="Recall as a bank grows", x="memories", y="share", logarithmic=True)
+        note(f"plot written to {plot}")
 
 
-def _faded(row: Faded) -> dict[str, Any]:
-    policy, curve = row.rule.policy, row.rule.policy.curve
-    found: dict[str, Any] = {
-        "rule": row.rule.name,
-        "effect": row.rule.effect,
-        "unit": row.rule.unit or None,
-        "rank_weight": policy.rank_weight,
-        "archive_below": policy.archive_below,
-        "unit_seconds": None if curve is None else curve.unit.total_seconds(),
-        "reinforced": row.reinforced,
-        "archived": row.archived,
-        **row.measures,
-    }
-    if row.again is not None:
-        found |= {"again": row.again, "unused": row.unused, "unused_archived": row.unused_archived}
-    return found
+def _numbers(sizes: str) -> list[int]:
+    try:
+        found = [int(one) for one in sizes.split(",")]
+    except ValueError:
+        found = []
+    if not found or min(found) < 1:
+        raise InvalidInputError(f"--sizes {sizes!r}: give numbers of memories, such as 1000,10000")
+    return sorted(found)
 
 
-def _print_forgetting(found: Mapping[str, Any]) -> None:
+def _print_growth(grown: Growth) -> None:
     console = out()
-    console.print("Asked once, after the conversation")
     heads = [
-        "rule",
-        "effect",
-        "unit",
+        "memories",
+        "altered",
         "R@1",
+        "R@3",
+        "R@5",
         "R@10",
+        "R@20",
         "MRR",
-        "archived",
-        "R@1 used",
-        "R@10",
-        "MRR",
-        "archived",
+        "p50 ms",
+        "p95 ms",
+        "without embedding",
     ]
-    plain_rows = [row for row in found["end"] if not row["reinforced"]]
-    used_rows = [row for row in found["end"] if row["reinforced"]]
+    names = ("recall@1", "recall@3", "recall@5", "recall@10", "recall@20", "mrr")
     rows = []
-    for one, other in zip(plain_rows, used_rows, strict=True):
-        figures = [
-            share(row[name]) for row in (one, other) for name in ("recall@1", "recall@10", "mrr", "archived")
-        ]
-        rows.append([one["rule"], one["effect"], one["unit"] or "", *figures])
+    for one in grown.sizes:
+        times = [f"{one.latency_ms[name]:.1f}" for name in ("p50", "p95", "recall_p50")]
+        rows.append(
+            [f"{one.memories:,}", f"{one.altered:,}", *(share(one.measures[name]) for name in names), *times]
+        )
     print_grid(console, heads, rows)
-    console.print("\nA year in which questions come up again")
-    heads = ["rule", "credited", "R@1", "R@10", "MRR", "again: R@1", "R@10", "MRR", "archived", "of unused"]
-    names = ("recall@1", "recall@10", "mrr")
-    print_grid(
-        console,
-        heads,
-        [
-            [
-                row["rule"],
-                row["reinforced"],
-                *(share(row[name]) for name in names),
-                *(share(row["again"][name]) for name in names),
-                share(row["archived"]),
-                share(row["unused_archived"]),
-            ]
-            for row in found["year"]
-        ],
-    )
-    console.print("")
-    for check in found["checks"]:
-        verdict = "holds" if check["holds"] else "FAILS"
+    asked, n = ", ".join(grown.asked_of), grown.sizes[0].measures["n"]
+    console.print(f"{n} questions about {asked}; the rest are distractors", soft_wrap=True)
+    if grown.near is not None:
         console.print(
-            f"{verdict}: {check['name']}: {check['value']:+.3f} (bound {check['bound']:.3f})", soft_wrap=True
+            f"altered: copies with words replaced, their vectors drawn at cosine {grown.near:.2f} to the originals' "
+            "(measured on really embedded copies)",
+            soft_wrap=True,
         )
 
 
-def _plot_forgetting(rows: Sequence[Faded], path: Path) -> None:
-    from memorybank.evaluation.plots import plot_lines
+def abstention(
+    file: FileArgument,
+    questions: QuestionsOption = None,
+    sample: SampleOption = 1,
+    seed: SeedOption = 0,
+    embedder: EmbedderOption = "default",
+    json: JsonOption = False,
+    output: OutputOption = None,
+    plot: PlotOption = None,
+) -> None:
+    """What the floor of ``min_score="auto"`` keeps of answerable questions, and lets through of others."""
+    chosen = memo_of(embedder_named(embedder))
+    problems: list[Problem] = []
+    dataset, cases = read_any(file, questions, problems.append, apart=True)
+    cases = [replace(case, questions=case.questions[::sample]) for case in cases]
+    with progress_bars() as progress:
+        curve = floors(cases, chosen, seed=seed, report=problems.append, progress=progress)
+    print_problems(problems)
+    auto = next(one for one in curve if one.scale == 1)
+    kept = auto.answered.get(OWN, 0.0)
+    found = {
+        "dataset": dataset,
+        "curve": [asdict(one) for one in curve],
+        "auto": {**asdict(auto), "kept": kept, "bound": KEPT, "holds": kept >= KEPT},
+        "asked": Counter(one.kind for one in plan(cases, seed=seed)),
+        "settings": {"file": str(file), "embedder": name_of(chosen), "sample": sample, "seed": seed},
+    }
+    publish(found, json, output, lambda: _print_abstention(found))
+    if plot is not None:
+        others = [kind for kind in auto.answered if kind != OWN]
+        points = {kind: [(one.answered[kind], one.answered[OWN]) for one in curve] for kind in others}
+        plot_lines(points, plot, title="Abstention", x="answered although it cannot be", y="answerable kept")
+        note(f"plot written to {plot}")
 
-    lines: dict[str, list[tuple[float, float]]] = {}
-    for row in rows:
-        if row.rule.unit:
-            used = ", reinforced" if row.reinforced else ""
-            days = UNITS[row.rule.unit].total_seconds() / 86_400
-            lines.setdefault(f"{row.rule.name}, {row.rule.effect}{used}", []).append(
-                (days, row.measures["recall@10"])
-            )
-    plot_lines(
-        lines,
-        path,
-        title="Recall@10 under rules of forgetting, asked at the end",
-        x="unit of the curve (days)",
-        y="recall@10",
-        logarithmic=True,
+
+def _print_abstention(found: Mapping[str, Any]) -> None:
+    console = out()
+    kinds = list(found["asked"])
+    console.print("Share of questions that get anything, by the floor")
+    rows = [
+        [
+            f"{row['scale']:.1f}" + " auto" * (row["scale"] == 1),
+            f"{row['threshold']:.3f}",
+            *(share(row["answered"][kind]) for kind in kinds),
+        ]
+        for row in found["curve"]
+    ]
+    print_grid(
+        console, ["of auto", "evidence", *(f"{kind} ({found['asked'][kind]})" for kind in kinds)], rows
     )
-    note(f"plot written to {path}")
+    auto = found["auto"]
+    verdict = "holds" if auto["holds"] else "FAILS"
+    console.print(f"{verdict}: auto keeps {auto['kept']:.1%} of the answerable (bound {auto['bound']:.0%})")

@@ -188,21 +188,27 @@ def _haystack_question(sample: dict[str, Any], records: list[ImportRecord], sess
     )
 
 
-def read_any(path: Path, questions: Path | None, report: Report) -> tuple[str, list[Case]]:
+def read_any(
+    path: Path, questions: Path | None, report: Report, *, apart: bool = False
+) -> tuple[str, list[Case]]:
     """The data set's name and its conversations: LoCoMo, or MemoryBank with its questions.
 
-    Questions that stand apart from the overall figures (LoCoMo's category 5) are left out. Raises
-    ImportFormatError for files of other formats.
+    Without ``apart``, questions that stand apart from the overall figures (LoCoMo's category 5) are left out.
+    Raises ImportFormatError for files of other formats.
     """
     beside = questions_beside(path)
     if detect(path) == "memorybank":
         if questions is None and not beside.exists():
             raise ImportFormatError(f"There is no {beside.name} beside {path.name}; give --questions.")
         return "memorybank", read_memorybank(path, questions or beside, report)
-    cases = [
-        replace(case, questions=tuple(one for one in case.questions if one.category not in APART["locomo"]))
-        for case in read_locomo(path, report)
-    ]
+    cases = read_locomo(path, report)
+    if not apart:
+        cases = [
+            replace(
+                case, questions=tuple(one for one in case.questions if one.category not in APART["locomo"])
+            )
+            for case in cases
+        ]
     return "locomo", [case for case in cases if case.questions]
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybank.embedding import MISSING_LOCAL, Embedder, default_embedder
-from memorybank.errors import EmbeddingError
-from memorybank.rerank import Reranker
+from memorybank.errors import EmbeddingError, RerankError
+from memorybank.rerank import MISSING_RERANK, Reranker, default_reranker
 
 _TEXTS = 200_000  # vectors kept; beyond, the oldest are embedded again
 
@@ -83,3 +83,11 @@ def memo_of(chosen: Embedder | str | None) -> MemoEmbedder | None:
     if found is None:
         raise EmbeddingError(f"{MISSING_LOCAL} To measure words alone, say --embedder none.")
     return MemoEmbedder(found)
+
+
+def memo_reranker() -> MemoReranker:
+    """The offline reranker of a run. Raises RerankError where it is not installed."""
+    found = default_reranker()
+    if found is None:
+        raise RerankError(MISSING_RERANK)
+    return MemoReranker(found)

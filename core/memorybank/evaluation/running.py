@@ -13,7 +13,7 @@ from memorybank.bank import MemoryBank
 from memorybank.errors import EmbeddingError
 from memorybank.evaluation.cases import Case, Question
 from memorybank.evaluation.datasets import Report
-from memorybank.evaluation.memo import MemoEmbedder
+from memorybank.evaluation.memo import MemoEmbedder, MemoReranker
 from memorybank.evaluation.metrics import DEPTH, Answered, ranks_of
 from memorybank.interchange import ImportRecord, load
 from memorybank.models import Level, Recalled
@@ -43,13 +43,22 @@ class Asked:
 
 @contextmanager
 def temporary_store(
-    embedder: MemoEmbedder | None, retrieval: RetrievalSettings | None = None, *, folder: Path | None = None
+    embedder: MemoEmbedder | None,
+    retrieval: RetrievalSettings | None = None,
+    *,
+    folder: Path | None = None,
+    reranker: MemoReranker | None = None,
 ) -> Iterator[MemoryStore]:
     """A store that is gone afterwards. No Chroma: these banks are small, and compared exactly in any case."""
     with TemporaryDirectory(prefix="memorybank-eval-") as made:
         place = folder or Path(made)
         with MemoryStore.open(
-            place, chroma=False, embedder=embedder, retrieval=retrieval, synchronous="normal"
+            place,
+            chroma=False,
+            embedder=embedder,
+            retrieval=retrieval,
+            reranker=reranker,
+            synchronous="normal",
         ) as store:
             yield store
 
@@ -86,6 +95,7 @@ def ask(
     embedder: MemoEmbedder | None,
     *,
     reinforce: bool = False,
+    reranker: MemoReranker | None = None,
 ) -> Asked:
     """Put a question with evidence to its bank."""
     now = case.asked_at(question)
@@ -100,6 +110,8 @@ def ask(
         sum(rank is not None for rank in ranks_of(way, inside)) / len(way) for way in question.evidence
     )
     cost = 0.0 if embedder is None else embedder.query_seconds.get(question.text, 0.0)
+    if reranker is not None:
+        seconds += reranker.seconds.get(question.text, 0.0)  # its scores were there from the deep recall
     return Asked(Answered(question.qid, question.category, ranks), seconds, cost, context.tokens, shown)
 
 
@@ -108,6 +120,7 @@ def evaluate(
     embedder: MemoEmbedder | None,
     *,
     retrieval: RetrievalSettings | None = None,
+    reranker: MemoReranker | None = None,
     reinforce: bool = False,
     consolidate: bool = False,
     report: Report = lambda _: None,
@@ -118,7 +131,7 @@ def evaluate(
     ``reinforce`` credits what each recall returns. ``consolidate`` first writes the daily summaries.
     """
     asked = []
-    with temporary_store(embedder, retrieval) as store:
+    with temporary_store(embedder, retrieval, reranker=reranker) as store:
         for case in cases:
             questions = [one for one in case.questions if one.evidence]
             if not questions:
@@ -128,6 +141,6 @@ def evaluate(
                 bank.consolidate(now=case.asked_at(questions[0]))
             bank.recall(questions[0].text, now=case.asked_at(questions[0]), reinforce=False)  # arrays loaded
             for number, question in enumerate(questions, 1):
-                asked.append(ask(bank, case, question, embedder, reinforce=reinforce))
+                asked.append(ask(bank, case, question, embedder, reinforce=reinforce, reranker=reranker))
                 progress(f"asking {case.owner}", number, len(questions))
     return asked
