@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         NotFoundError,
         OwnerError,
         ReadOnlyError,
+        RerankError,
         SchemaError,
         StoreError,
     )
@@ -51,12 +52,14 @@ if TYPE_CHECKING:
         Version,
         Window,
     )
+    from memorybank.rerank import CrossEncoder, Reranker
     from memorybank.store import MemoryStore
 
 _HOMES = {
     "memorybank.bank": ("MemoryBank",),
     "memorybank.store": ("MemoryStore",),
     "memorybank.embedding": ("CallableEmbedder", "Embedder", "LocalEmbedder"),
+    "memorybank.rerank": ("CrossEncoder", "Reranker"),
     "memorybank.forgetting": ("ForgettingCurve", "ForgettingPolicy"),
     "memorybank.errors": (
         "DamagedStoreError",
@@ -70,6 +73,7 @@ _HOMES = {
         "NotFoundError",
         "OwnerError",
         "ReadOnlyError",
+        "RerankError",
         "SchemaError",
         "StoreError",
     ),
@@ -101,6 +105,7 @@ __all__ = [
     "CallableEmbedder",
     "Consolidated",
     "Context",
+    "CrossEncoder",
     "DamagedStoreError",
     "Embedder",
     "EmbedderMismatchError",
@@ -129,6 +134,8 @@ __all__ = [
     "ReadOnlyError",
     "Recalled",
     "Report",
+    "RerankError",
+    "Reranker",
     "SchemaError",
     "Stats",
     "Status",

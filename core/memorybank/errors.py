@@ -10,6 +10,7 @@
     │   ├── DamagedStoreError  the records are unreadable
     │   └── ReadOnlyError      a write on a store opened read-only
     ├── EmbeddingError         the embedder failed, or gave NaN or a wrong shape
+    ├── RerankError            the reranker failed, is missing, or gave anything but a number in 0..1
     ├── LLMError               the language model failed or gave nothing usable
     ├── IndexUnavailableError  the vector index is missing, locked, damaged or down
     └── ImportFormatError      a file is not of the format that was asked for
@@ -56,6 +57,10 @@ class ReadOnlyError(StoreError):
 
 class EmbeddingError(MemoryBankError):
     """The embedder raised, or returned NaN, infinities or a wrong shape."""
+
+
+class RerankError(MemoryBankError):
+    """The reranker is not installed, raised, or returned anything but a number in 0..1 per text."""
 
 
 class LLMError(MemoryBankError):

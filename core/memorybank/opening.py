@@ -15,13 +15,15 @@ from memorybank.clock import Clock
 from memorybank.embedding import MISSING_LOCAL, as_embedder, default_embedder
 from memorybank.embedding.current import Embedding
 from memorybank.embedding.protocol import Embedder
-from memorybank.errors import EmbedderMismatchError, InvalidInputError, StoreError
+from memorybank.errors import EmbedderMismatchError, InvalidInputError, RerankError, StoreError
 from memorybank.index.protocol import VectorIndex
 from memorybank.indexer import Indexer, OpenIndex
 from memorybank.intake import Redact
 from memorybank.records import outbox
 from memorybank.records.database import Database, Synchronous, open_sqlite, open_url
 from memorybank.records.migrations import prepare, read_meta, write_meta
+from memorybank.rerank import MISSING_RERANK, Reranker, as_reranker, default_reranker
+from memorybank.rerank.stage import RerankStage
 from memorybank.resident import Residents
 from memorybank.retrieval.settings import RetrievalSettings
 from memorybank.runtime import LLM, Runtime, Search
@@ -54,6 +56,7 @@ class Options:
     read_only: bool
     synchronous: Synchronous
     retrieval: RetrievalSettings
+    reranker: Reranker | Literal["default"] | None
     memory_limit: int
     exact_limit: int
     flush_on_close: bool
@@ -80,6 +83,7 @@ def open_runtime(options: Options) -> Runtime:
     _check(options)
     counter = _counter(options.tokenizer)
     embedder = _embedder(options.embedder)
+    reranking = _reranking(options.reranker)
     database = _open_records(options)
     try:
         prepare(database)
@@ -107,6 +111,7 @@ def open_runtime(options: Options) -> Runtime:
         indexer=indexer,
         background=Background(),
         retrieval=options.retrieval,
+        reranking=reranking,
         search=options.search,
         exact_limit=options.exact_limit,
     )
@@ -151,6 +156,19 @@ def _embedder(given: Embedder | Literal["default"] | None) -> Embedder | None:
     if found is None:
         logger.warning("%s", MISSING_LOCAL)
     return found
+
+
+def _reranking(given: Reranker | Literal["default"] | None) -> RerankStage | None:
+    if given is None:
+        return None
+    if not isinstance(given, str):
+        return RerankStage(as_reranker(given))
+    if given != "default":
+        raise InvalidInputError(f"reranker={given!r}; give a reranker, 'default' or None")
+    found = default_reranker()
+    if found is None:
+        raise RerankError(MISSING_RERANK)  # nobody gets it unasked, so that it is missing is no small matter
+    return RerankStage(found)
 
 
 def _agree(database: Database, embedder: Embedder | None, *, given: bool) -> Embedding:

@@ -21,6 +21,7 @@ from memorybank.errors import EmbeddingError
 from memorybank.forgetting import ForgettingCurve, ForgettingPolicy
 from memorybank.hierarchy.attribution import attribute
 from memorybank.models import Context, Level, Memory, Recalled, Window
+from memorybank.preceding import preceding
 from memorybank.records import banks, memories, transcript
 from memorybank.records.banks import BankRow
 from memorybank.reinforcing import activations
@@ -91,17 +92,18 @@ def recall(
         resident = runtime.residents.of(bank, request.zone, dimension)
         view = _view(connection, runtime, bank, resident, owner, request, vector is not None)
         retention = _retention(view.snapshot.corpus, request)
+        reranking = runtime.reranking
+        wanted = request.k if reranking is None else max(request.k, reranking.top)
         # More are ranked, so that what the prompt shows anyway does not crowd out what it does not.
-        wider = replace(request, k=request.k + min(len(shown), _MOST_SHOWN))
+        wider = replace(request, k=wanted + min(len(shown), _MOST_SHOWN))
         ranking = _rank(connection, runtime, resident, view, wider, vector, retention)
-        found: list[Recalled] = []
-        for start in range(0, len(ranking.rows), request.k):
-            part = slice(start, start + request.k)
-            read = _recalled(connection, owner, view, ranking, part, retention[ranking.rows[part]])
-            found.extend(one for one in read if not _within(one.memory, shown))
-            if len(found) >= request.k:
-                break
+        found = _unshown(connection, owner, view, ranking, retention, shown, wanted)
+        if reranking is not None:
+            best = [one.memory for one in found[: reranking.top]]
+            before = preceding(connection, view.snapshot, owner, best)
     runtime.residents.trim(bank.key)
+    if reranking is not None:  # after the records are let go: a model takes its time
+        found = reranking.apply(request.query, found, before)
     return found[: request.k]
 
 
@@ -217,6 +219,26 @@ def _allowed(view: _View, request: Request) -> NDArray[np.bool_]:
 def _retention(corpus: Corpus, request: Request) -> NDArray[np.float64]:
     since = np.fmax(corpus.ended, corpus.last_recalled)
     return request.curve.retentions(corpus.strength, np.maximum(request.now.timestamp() - since, 0.0))
+
+
+def _unshown(
+    connection: Connection,
+    owner: str,
+    view: _View,
+    ranking: Ranking,
+    retention: NDArray[np.float64],
+    shown: Collection[str | None],
+    wanted: int,
+) -> list[Recalled]:
+    """The first ``wanted`` of a ranking that say more than what is shown."""
+    found: list[Recalled] = []
+    for start in range(0, len(ranking.rows), wanted):
+        part = slice(start, start + wanted)
+        read = _recalled(connection, owner, view, ranking, part, retention[ranking.rows[part]])
+        found.extend(one for one in read if not _within(one.memory, shown))
+        if len(found) >= wanted:
+            break
+    return found[:wanted]
 
 
 def _recalled(

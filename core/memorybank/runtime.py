@@ -14,6 +14,7 @@ from memorybank.embedding.protocol import Embedder
 from memorybank.indexer import Indexer
 from memorybank.intake import Redact
 from memorybank.records.database import Database
+from memorybank.rerank.stage import RerankStage
 from memorybank.resident import Residents
 from memorybank.retrieval.settings import RetrievalSettings
 from memorybank.tokens import TokenCounter
@@ -38,6 +39,7 @@ class Runtime:
     indexer: Indexer
     background: Background
     retrieval: RetrievalSettings
+    reranking: RerankStage | None
     search: Search
     exact_limit: int
 

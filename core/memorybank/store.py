@@ -18,6 +18,7 @@ from memorybank.intake import Redact, check_owner
 from memorybank.models import Erased, Report
 from memorybank.records import banks
 from memorybank.records.database import Synchronous
+from memorybank.rerank import Reranker
 from memorybank.retrieval.settings import RetrievalSettings
 from memorybank.runtime import LLM, Runtime, Search
 
@@ -65,6 +66,7 @@ class MemoryStore:
         curve: ForgettingCurve | None = None,
         policy: ForgettingPolicy | None = None,
         retrieval: RetrievalSettings | None = None,
+        reranker: Reranker | Default | None = None,
         memory_limit: int = opening.MEMORY_LIMIT,
         exact_limit: int = opening.EXACT_LIMIT,
         flush_on_close: bool = True,
@@ -80,11 +82,13 @@ class MemoryStore:
         ``search``: "exact" (every vector of the owner compared), "chroma", or "auto": exact up to
         ``exact_limit`` memories of an owner. ``synchronous``: "full" survives power loss, "normal" a crash of
         the process. ``curve``/``policy``: defaults of this store's banks. ``memory_limit``: bytes of banks kept
-        in memory. ``flush_on_close``: False leaves to a later process what the index
-        lacks when this one closes (recall finds it all the same); for short programs, as opening Chroma takes
-        a second.
+        in memory. ``reranker``: reads the best of what was found together with the question and orders them anew;
+        "default" is the offline, English one of the extra ``rerank`` (seconds per question on a slow core, see
+        ``CrossEncoder``). ``flush_on_close``: False leaves to a later process what the index lacks when this one
+        closes (recall finds it all the same); for short programs, as opening Chroma takes a second.
 
-        Raises StoreError and its kinds: SchemaError, EmbedderMismatchError, DamagedStoreError, ReadOnlyError.
+        Raises StoreError and its kinds: SchemaError, EmbedderMismatchError, DamagedStoreError, ReadOnlyError;
+        RerankError if the default reranker is asked for and not installed.
         """
         settings = opening.Options(
             path=opening.folder_of(path),
@@ -99,6 +103,7 @@ class MemoryStore:
             read_only=read_only,
             synchronous=synchronous,
             retrieval=retrieval or RetrievalSettings(),
+            reranker=reranker,
             memory_limit=memory_limit,
             exact_limit=exact_limit,
             flush_on_close=flush_on_close,

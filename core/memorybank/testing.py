@@ -1,7 +1,8 @@
 """Parts for tests of programs that use MemoryBank: real behaviour, no network, no chance, no waiting.
 
-``HashEmbedder`` embeds without a model, ``FrozenClock`` moves only when told, ``ScriptedLLM`` answers from a
-script (and can raise, time out, block and talk nonsense), ``BrokenEmbedder`` fails in the ways embedders do.
+``HashEmbedder`` embeds and ``WordOverlapReranker`` reranks without a model, ``FrozenClock`` moves only when told,
+``ScriptedLLM`` answers from a script (and can raise, time out, block and talk nonsense), ``BrokenEmbedder`` fails
+in the ways embedders do.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import threading
 import time
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import UTC, datetime, timedelta
 from hashlib import blake2b
 from typing import Literal
@@ -102,6 +103,25 @@ def _terms(text: str) -> list[str]:
         else:
             found.append(word)
     return found
+
+
+class WordOverlapReranker:
+    """A reranker without a model: the share of the question's words (in Chinese: characters, bigrams) in a text.
+
+    ``calls`` counts how often it was asked. ``languages`` as rerankers have them, None for every language.
+    """
+
+    def __init__(self, languages: Collection[str] | None = None) -> None:
+        self.name = "word-overlap"
+        self.languages = languages
+        self.calls = 0
+
+    def score(self, query: str, texts: list[str]) -> NDArray[np.float32]:
+        """Shape (len(texts),), in 0..1."""
+        self.calls += 1
+        asked = set(_terms(query))
+        shares = [len(asked.intersection(_terms(text))) / max(len(asked), 1) for text in texts]
+        return np.array(shares, dtype=np.float32)
 
 
 Fault = Literal["raises", "nan", "inf", "zero", "dimension", "rows", "ragged", "none"]

@@ -1,0 +1,64 @@
+"""The stage of recall that asks a reranker: which texts, in which language, and what if it fails."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from memorybank.errors import RerankError
+from memorybank.models import Recalled
+from memorybank.rerank.blending import TOP, WEIGHT, rerank
+from memorybank.rerank.checked import score
+from memorybank.rerank.protocol import Reranker
+from memorybank.text.language import detect
+
+logger = logging.getLogger("memorybank.rerank")
+
+
+class RerankStage:
+    """A reranker in its place. ``top``: so many of the best are reranked, with ``weight``.
+
+    It never breaks a recall: if the reranker fails, what was found stays as it was, and a warning is logged,
+    once until it works again.
+    """
+
+    def __init__(self, reranker: Reranker, *, top: int = TOP, weight: float = WEIGHT) -> None:
+        self.reranker = reranker
+        self.top = top
+        self._weight = weight
+        self._failing = False
+
+    def apply(self, query: str, found: Sequence[Recalled], before: Sequence[str]) -> list[Recalled]:
+        """``found`` (best first) reranked. ``before[i]`` is what was said before ``found[i]`` ("": nothing)."""
+        best = found[: self.top]
+        if not best or not self._speaks(query, [one.memory.text for one in best]):
+            return list(found)
+        try:
+            scores = self._scores(query, [one.memory.text for one in best], before)
+        except RerankError as error:
+            logger.log(
+                logging.DEBUG if self._failing else logging.WARNING, "%s; recall goes unreranked", error
+            )
+            self._failing = True
+            return list(found)
+        self._failing = False
+        return rerank(found, scores, self._weight)
+
+    def _scores(self, query: str, texts: list[str], before: Sequence[str]) -> NDArray[np.float32]:
+        """The mean of a text's score alone and with what was said before: answers lean on their questions."""
+        told = [f"{first}\n{text}" for first, text in zip(before, texts, strict=False) if first]
+        scores = score(self.reranker, query, [*texts, *told])
+        alone = scores[: len(texts)].copy()
+        leaning = [i for i, first in enumerate(before[: len(texts)]) if first]
+        alone[leaning] = (alone[leaning] + scores[len(texts) :]) / 2
+        return alone
+
+    def _speaks(self, query: str, texts: list[str]) -> bool:
+        languages = getattr(self.reranker, "languages", None)
+        if languages is None:
+            return True
+        foreign = sum(detect(text) not in languages for text in texts)
+        return detect(query) in languages and 2 * foreign <= len(texts)
