@@ -130,13 +130,15 @@ class MemoryBank(BankReading, BankKeeping):
         answer: str | None = None,
         now: Time | None = None,
         *,
+        query: str | None = None,
         asking: str | None = None,
     ) -> list[str]:
         """Credit the recalled memories that the answer draws on (all of them without an answer); returns their ids.
 
-        No LLM: see ``hierarchy.attribution``. ``asking`` as in ``recall``.
+        No LLM: see ``hierarchy.attribution``. ``query`` is what was asked: words of the answer that only repeat it
+        are no sign of use. ``asking`` as in ``recall``.
         """
-        used = recalling.used(self._runtime, recalled, answer)
+        used = recalling.used(recalled, answer, query)
         return reinforcing.reinforce(self._runtime, self._owner, used, asking=asking, now=self._now(now))
 
     def context(

@@ -11,13 +11,11 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
-from typing import Literal
 
 from memorybank.hierarchy.fencing import CLOSE, OPEN, cut_fenced, defuse, indent
 from memorybank.models import Context, Level, Memory, Message, Recalled
+from memorybank.text.language import Language, detect
 from memorybank.tokens import TokenCounter, truncate
-
-Language = Literal["en", "zh"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +93,23 @@ class ContextParts:
     recalled: Sequence[Recalled] = field(default_factory=tuple)
     digest: Memory | None = None
     window: Sequence[Message] = field(default_factory=tuple)
+
+
+def block_language(parts: ContextParts, chosen: str | None = None, query: str = "") -> Language:
+    """The language of the block's own words: ``chosen``, else that of what stands in it, not of the question.
+
+    The part that prompt caches keep (note, portrait, events) must not change with the question's language: the
+    portrait decides, else the events, else what most of the recalled text is in. ``query`` only where all is empty.
+    """
+    if chosen is not None:
+        return "zh" if chosen == "zh" else "en"
+    for memory in (parts.portrait, parts.events):
+        if memory is not None and memory.text.strip():
+            return detect(memory.text)
+    recalled = "\n".join(one.memory.text for one in parts.recalled)
+    talk = "\n".join(message.text for message in parts.window)
+    digest = "" if parts.digest is None else parts.digest.text
+    return detect(next((text for text in (recalled, digest, talk) if text.strip()), query))
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection
 
 from memorybank import reporting
-from memorybank.context import ContextParts, Language, render_context
+from memorybank.context import ContextParts, block_language, render_context
 from memorybank.dense import IndexSearch
 from memorybank.embedding import embed_query
 from memorybank.errors import EmbeddingError
@@ -30,7 +30,6 @@ from memorybank.retrieval.corpus import Corpus
 from memorybank.retrieval.pipeline import Ranking, rank
 from memorybank.retrieval.query import make_query
 from memorybank.runtime import Runtime
-from memorybank.text.language import detect
 
 logger = logging.getLogger("memorybank.recalling")
 
@@ -274,11 +273,14 @@ def _recalled(
     return found
 
 
-def used(runtime: Runtime, recalled: Sequence[Recalled], answer: str | None) -> list[Memory]:
-    """The recalled memories that an answer draws on; all of them when no answer is given."""
+def used(recalled: Sequence[Recalled], answer: str | None, query: str | None = None) -> list[Memory]:
+    """The recalled memories that an answer draws on; all of them when no answer is given.
+
+    What the ``query`` said already is no sign of use: every memory that was recalled shares words with it.
+    """
     if answer is None:
         return [one.memory for one in recalled]
-    found = attribute([one.memory.text for one in recalled], answer)
+    found = attribute([one.memory.text for one in recalled], answer, query or "")
     return [one.memory for one, drawn in zip(recalled, found, strict=True) if drawn]
 
 
@@ -314,14 +316,10 @@ def context(
         counter=runtime.counter,
         zone=request.zone,
         now=request.now,
-        language=_language(language, request.query),
+        language=block_language(parts, language, request.query),
     )
 
 
 def _within(memory: Memory, messages: Collection[str | None]) -> bool:
     """Whether a memory was made of these messages alone."""
     return bool(memory.sources) and all(source in messages for source in memory.sources)
-
-
-def _language(chosen: str | None, text: str) -> Language:
-    return "zh" if (chosen or detect(text)) == "zh" else "en"

@@ -245,3 +245,36 @@ def test_a_query_is_a_string(bank: MemoryBank, query: object) -> None:
     """Anything else is refused."""
     with pytest.raises(InvalidInputError, match="query must be a string"):
         bank.recall(query)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_words_that_the_question_said_already_are_no_sign_of_use(bank: MemoryBank) -> None:
+    """With ``query`` an answer that only repeats the question's words credits by what it adds to them."""
+    bank.add(
+        [user("Anna's violin teacher is Mr Petrov"), user("Anna plays the violin in Bergen harbour")],
+        session="s",
+    )
+    question = "Where does Anna play the violin?"
+    recalled = bank.recall(question, reinforce=False)
+    assert len(recalled) == 2
+    answer = "Anna plays the violin in Bergen harbour."
+    assert len(bank.reinforce(recalled, answer + " Her violin teacher told me.")) == 2
+    credited = bank.reinforce(recalled, answer, query=question)
+    assert [m.text for m in bank.get(credited)] == ["user: Anna plays the violin in Bergen harbour"]
+
+
+def test_the_language_of_the_block_is_that_of_the_memories(store: MemoryStore, clock: FrozenClock) -> None:
+    """A question in another language does not change the block's words, nor the prefix that caches keep."""
+    bank = store.bank("小满", timezone="UTC")
+    bank.add([user("我的猫叫豆包，住在成都。"), assistant("好名字。")], session="s")
+    assert "以往对话的记忆" in bank.context("Where does 豆包 live?", reinforce=False).text
+    clock.advance(timedelta(days=1))
+    bank.consolidate()
+    texts = [
+        bank.context(query, reinforce=False).text
+        for query in ("豆包住在哪里？", "Where does 豆包 live?", "hello")
+    ]
+    prefixes = {text.split("【与这条消息有关的记忆")[0].rstrip() for text in texts[:2]}
+    assert len(prefixes) == 1
+    assert texts[2].startswith(prefixes.pop()[:200])
+    english = store.bank("小满", language="en")
+    assert "Memories of earlier conversations" in english.context("豆包住在哪里？", reinforce=False).text
