@@ -29,7 +29,7 @@ class ShowingModel(MockLLM):
     replies: list[str] = Field(default_factory=list)
 
     def __init__(self, *replies: str) -> None:
-        super().__init__(is_chat_model=True)
+        super().__init__()
         self.replies = list(replies)
 
     def chat(self, messages: Sequence[ChatMessage], **kwargs: Any) -> ChatResponse:

@@ -42,9 +42,9 @@ def test_a_session_of_another_origin_goes_on(store: MemoryStore) -> None:
 
 def test_what_langchain_was_told_is_recalled_here(store: MemoryStore) -> None:
     """Issue 5.7: a LangChain history and this engine work over one store; each recalls what the other was told."""
-    lc = pytest.importorskip("langchain_memorybank", reason="LangChain is not installed")
-    if not hasattr(lc, "MemoryBankChatMessageHistory"):
-        pytest.skip("this build has no LangChain history")
+    pytest.importorskip("langchain_core", reason="LangChain is not installed")
+    import langchain_memorybank as lc
+
     history = lc.MemoryBankChatMessageHistory(store.bank("gary"), session_id="lc")
     history.add_user_message(FACT)
     history.add_ai_message("Lovely.")
@@ -57,7 +57,9 @@ def test_what_langchain_was_told_is_recalled_here(store: MemoryStore) -> None:
 
 def test_a_langchain_agent_and_an_engine(store: MemoryStore) -> None:
     """Issue 5.7: told to a LangChain agent with our middleware, asked here."""
-    lc = pytest.importorskip("langchain_memorybank", reason="LangChain is not installed")
+    pytest.importorskip("langchain_core", reason="LangChain is not installed")
+    import langchain_memorybank as lc
+
     agents = pytest.importorskip("langchain.agents", reason="LangChain is not installed")
     models = pytest.importorskip("langchain_core.language_models", reason="LangChain is not installed")
     messages = pytest.importorskip("langchain_core.messages", reason="LangChain is not installed")
