@@ -101,9 +101,9 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             found = run(Path(folder), given.memories, given.turns, checkpointer=checkpointer)
         console.print(
-            f"{'with' if checkpointer else 'without'} a checkpointer: plain turn {found['plain']:.1f} ms, with "
-            f"memory {found['memory']:.1f} ms, add + recall {found['floor']:.1f} ms: memory costs {found['overhead']:.2f} x "
-            "(add + recall) per turn"
+            f"{'with' if checkpointer else 'without'} a checkpointer: plain turn {found['plain']:.1f} ms, "
+            f"with memory {found['memory']:.1f} ms, add + recall {found['floor']:.1f} ms: "
+            f"memory costs {found['overhead']:.2f} x (add + recall) per turn"
         )
 
 
