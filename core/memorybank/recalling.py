@@ -20,7 +20,7 @@ from memorybank.embedding import embed_query
 from memorybank.errors import EmbeddingError
 from memorybank.forgetting import ForgettingCurve, ForgettingPolicy
 from memorybank.hierarchy.attribution import attribute
-from memorybank.models import Context, Level, Memory, Recalled, Window
+from memorybank.models import Context, Level, Maker, Memory, Recalled, Window
 from memorybank.preceding import preceding
 from memorybank.records import banks, memories, transcript
 from memorybank.records.banks import BankRow
@@ -94,7 +94,7 @@ def recall(
         reranking = runtime.reranking
         wanted = request.k if reranking is None else max(request.k, reranking.top)
         # More are ranked, so that what the prompt shows anyway does not crowd out what it does not.
-        wider = replace(request, k=wanted + min(len(shown), _MOST_SHOWN))
+        wider = replace(request, k=wanted + min(len(shown), _MOST_SHOWN) + _quoting(view, wanted))
         ranking = _rank(connection, runtime, resident, view, wider, vector, retention)
         found = _unshown(connection, owner, view, ranking, retention, shown, wanted)
         if reranking is not None:
@@ -234,10 +234,26 @@ def _unshown(
     for start in range(0, len(ranking.rows), wanted):
         part = slice(start, start + wanted)
         read = _recalled(connection, owner, view, ranking, part, retention[ranking.rows[part]])
-        found.extend(one for one in read if not _within(one.memory, shown))
+        found = _without_quotes([*found, *(one for one in read if not _within(one.memory, shown))])
         if len(found) >= wanted:
             break
     return found[:wanted]
+
+
+def _quoting(view: _View, wanted: int) -> int:
+    """How many more to rank, since as many may be quotes of others."""
+    days = view.snapshot.corpus.level == _LEVELS.index(Level.DAY_EVENTS)
+    return min(wanted, int(np.count_nonzero(days)))
+
+
+def _without_quotes(found: list[Recalled]) -> list[Recalled]:
+    """Leave out summaries that are nothing but quotes of turns which are handed over themselves."""
+    turns = {one.memory.id for one in found if one.memory.level is Level.TURN}
+    return [
+        one
+        for one in found
+        if one.memory.maker is not Maker.EXTRACTIVE or turns.isdisjoint(one.memory.sources)
+    ]
 
 
 def _recalled(
