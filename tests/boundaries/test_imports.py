@@ -6,7 +6,6 @@ import ast
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -26,7 +25,8 @@ def modules() -> list[Path]:
     return sorted(CORE.rglob("*.py"))
 
 
-def imports(path: Path, *, top_level: bool = False) -> Iterator[str]:
+@cache
+def imports(path: Path, *, top_level: bool = False) -> tuple[str, ...]:
     """Modules that a file imports at run time; with ``top_level`` only those imported when it is loaded."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     typing_only = {
@@ -41,13 +41,15 @@ def imports(path: Path, *, top_level: bool = False) -> Iterator[str]:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
         for inner in ast.walk(node)
     }
+    found: list[str] = []
     for node in ast.walk(tree):
         if id(node) in typing_only or (top_level and id(node) in inside):
             continue
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
+            found.append(node.module)
+    return tuple(found)
 
 
 def reaches(name: str, package: str) -> bool:

@@ -1,0 +1,105 @@
+"""The records under every database: what is stored comes back, steps forward are whole, writes are all or nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sqlalchemy import Connection
+
+from memorybank.errors import SchemaError
+from memorybank.records import banks, schema
+from memorybank.records.database import Database, open_sqlite
+from memorybank.records.migrations import prepare, read_meta, write_meta
+from memorybank.records.types import escape, unescape
+
+
+@pytest.fixture(params=["sqlite"])
+def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+    """An empty database of each kind."""
+    made = open_sqlite(tmp_path / "records.db", read_only=False, synchronous="normal")
+    yield made
+    made.close()
+
+
+@settings(max_examples=300)
+@given(st.text(st.characters() | st.sampled_from("\x00\x1a\ud800\udfff0123456789abcdef")))
+def test_any_text_survives_the_escape(text: str) -> None:
+    """Escaping is undone exactly, keeps different texts different, and leaves nothing a database refuses."""
+    safe = escape(text)
+    assert unescape(safe) == text
+    safe.encode("utf-8")
+    assert "\x00" not in safe
+
+
+def test_a_failed_write_leaves_nothing(database: Database) -> None:
+    """What a block wrote before it raised is undone."""
+    prepare(database)
+
+    def write() -> None:
+        with database.write() as connection:
+            banks.create(connection, "gary", "UTC", None, 0, 0)
+            raise RuntimeError("changed my mind")
+
+    with pytest.raises(RuntimeError):
+        write()
+    with database.read() as connection:
+        assert banks.owners(connection) == []
+
+
+def test_a_reader_sees_one_state(database: Database) -> None:
+    """What others commit meanwhile is seen by the next reader, not by this one."""
+    prepare(database)
+    with database.read() as connection:
+        assert banks.owners(connection) == []
+        with database.write() as writer:
+            banks.create(writer, "gary", "UTC", None, 0, 0)
+        assert banks.owners(connection) == []
+    with database.read() as connection:
+        assert banks.owners(connection) == ["gary"]
+
+
+def test_tables_are_made_once(database: Database) -> None:
+    """Preparing twice changes nothing; the version is kept."""
+    assert prepare(database) == schema.SCHEMA_VERSION
+    assert prepare(database) == schema.SCHEMA_VERSION
+
+
+def test_steps_forward_are_taken_in_order_and_whole(database: Database) -> None:
+    """Each step in a transaction of its own: one that fails is undone, the ones before it stay."""
+    prepare(database)
+    start = schema.SCHEMA_VERSION
+
+    def widen(connection: Connection) -> None:
+        connection.execute(sa.text("ALTER TABLE banks ADD COLUMN mood VARCHAR(8)"))
+
+    def fail(connection: Connection) -> None:
+        write_meta(connection, "half", "done")
+        raise RuntimeError("power failure")
+
+    with pytest.raises(RuntimeError):
+        prepare(database, target=start + 2, migrations={start: widen, start + 1: fail})
+    with database.read() as connection:
+        assert read_meta(connection, "schema_version") == str(start + 1)
+        assert read_meta(connection, "half") is None
+    assert prepare(database, target=start + 2, migrations={start + 1: lambda _: None}) == start + 1
+    with pytest.raises(SchemaError, match="newer"):
+        prepare(database, target=start)
+    with pytest.raises(SchemaError, match="no migration"):
+        prepare(database, target=start + 3, migrations={})
+
+
+def test_keys_of_erased_banks_are_never_given_again(database: Database) -> None:
+    """Caches and the index may still know an erased bank's key."""
+    prepare(database)
+    keys = []
+    for _ in range(3):
+        with database.write() as connection:
+            keys.append(banks.create(connection, "gary", "UTC", None, 0, 0).key)
+        with database.write() as connection:
+            connection.execute(sa.delete(schema.banks))
+    assert len(set(keys)) == 3
