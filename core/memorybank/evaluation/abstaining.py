@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -11,14 +12,14 @@ from random import Random
 from tempfile import TemporaryDirectory
 from typing import Literal
 
-from memorybank.evaluation.cases import Case, Question
+from memorybank.evaluation.cases import ASKED_AFTER, Case, Question
 from memorybank.evaluation.datasets import Report
 from memorybank.evaluation.memo import MemoEmbedder
 from memorybank.evaluation.running import Progress, fill, temporary_store
 from memorybank.retrieval.settings import LEXICAL, RetrievalSettings
 from memorybank.store import MemoryStore
 
-Kind = Literal["answerable", "wrong bank", "wrong person", "never said"]
+Kind = Literal["answerable", "wrong bank", "wrong bank, own names", "wrong person", "never said"]
 KEPT = 0.95
 """Share of the answerable questions that ``min_score="auto"`` must keep."""
 OWN = "answerable"
@@ -48,30 +49,45 @@ class Floored:
 def plan(cases: Sequence[Case], *, seed: int) -> list[Put]:
     """Each bank's own answerable questions, and as many of other banks; also what is labelled unanswerable.
 
-    LoCoMo's category 5 (a question about one person put to the other) stands as "wrong person": the words were
-    said, by someone else, so a floor of relevance cannot tell. A file with one conversation has no wrong bank.
+    A question of another bank is easy to refuse while it names people who are not here; so, where people have
+    names, it is put a second time with the names of this bank's people ("own names"). LoCoMo's category 5 (a
+    question about one person put to the other) stands as "wrong person": the words were said, by someone else,
+    so a floor of relevance cannot tell. A file with one conversation has no wrong bank.
     """
     random = Random(seed)  # noqa: S311 - a simulation, nothing secret
     found: list[Put] = []
     for case in cases:
         own = [one for one in case.questions if one.evidence and one.category != "5"]
         others = [
-            one
+            (other, one)
             for other in cases
             if other is not case
             for one in other.questions
             if one.evidence and one.category != "5"
         ]
         found += [Put("answerable", case.owner, one.text, case.asked_at(one)) for one in own]
-        wrong = random.sample(others, min(len(own), len(others)))
-        found += [
-            Put("wrong bank", case.owner, one.text, case.asked_at(replace(one, at=None))) for one in wrong
-        ]
+        now = case.ended + ASKED_AFTER
+        for other, one in random.sample(others, min(len(own), len(others))):
+            found.append(Put("wrong bank", case.owner, one.text, now))
+            renamed = _renamed(one.text, _people(other), _people(case))
+            if renamed != one.text:
+                found.append(Put("wrong bank, own names", case.owner, renamed, now))
         for one in case.questions:
             kind = _unanswerable(one)
             if kind is not None:
                 found.append(Put(kind, case.owner, one.text, case.asked_at(one)))
     return found
+
+
+def _people(case: Case) -> list[str]:
+    return list(dict.fromkeys(one.message.name for one in case.records if one.message.name))
+
+
+def _renamed(text: str, theirs: Sequence[str], ours: Sequence[str]) -> str:
+    """The text with the people of one bank called by the names of another's, first for first."""
+    for name, own in zip(theirs, ours, strict=False):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", own, text)
+    return text
 
 
 def _unanswerable(question: Question) -> Kind | None:

@@ -25,6 +25,9 @@ CREDITS: tuple[Credit, ...] = ("none", "all", "used", "evidence")
 """What a recall in the simulated year credits: nothing; all it returned; what the answer drew on, as
 ``MemoryBank.reinforce(recalled, answer)`` finds out; the labelled evidence among it (an upper bound)."""
 
+DRAWN_CREDITS: tuple[Credit, ...] = ("none", "all")
+"""Where lots are drawn next to nothing survives to be credited: the finer distinctions are left out."""
+
 SHOWN = 6
 """Memories that a recall hands over, and that may be credited: the default of ``recall``."""
 FULL = ForgettingPolicy(rank_weight=1.0, curve=ForgettingCurve(timedelta(days=365_000)))
@@ -162,7 +165,12 @@ def through_a_year(
     """
     plans = [(case, asks(case, seed=seed, count=count)) for case in cases]
     found = []
-    runs = [(rule, credit) for rule in rules for credit in credits_]
+    runs = [
+        (rule, credit)
+        for rule in rules
+        for credit in credits_
+        if rule.policy.draw is None or credit in DRAWN_CREDITS
+    ]
     for number, (rule, credit) in enumerate(runs, 1):
         with snapshots.copy() as store:
             found.append(_year(store, plans, rule, credit))

@@ -163,7 +163,7 @@ def test_the_command_repeats_to_the_digit(run: Run, tmp_path: Path) -> None:
     found = json.loads(run(*arguments).stdout)
     assert found == json.loads(run(*arguments).stdout)
     assert len(found["end"]) == 2 * (5 + 4 * 2)
-    assert len(found["year"]) == 5 * 4
+    assert len(found["year"]) == 3 * 4 + 2 * 2
     assert {row["rule"] for row in found["year"]} >= {"off", "assistant", "companion", "paper"}
     assert found["checks"]
 

@@ -105,6 +105,8 @@ def test_questions_are_put_to_their_own_bank_and_to_a_wrong_one(cases: list[Case
     assert kinds.count(("never said", "talk-1")) == 1
     texts = {one.text for one in found if one.kind == "wrong bank" and one.owner == "talk-1"}
     assert texts == {"Where does Mia keep bees?", "When does the train to Porto leave?"}
+    renamed = {one.text for one in found if one.kind == "wrong bank, own names" and one.owner == "talk-1"}
+    assert renamed == {"Where does Ines keep bees?"}
     assert found == plan(cases, seed=0)
 
 
