@@ -12,9 +12,14 @@ from memorybank.resident import Snapshot
 
 
 def preceding(connection: Connection, snapshot: Snapshot, owner: str, found: Sequence[Memory]) -> list[str]:
-    """For each memory the text of the turn before it in its session, "" where there is none."""
+    """For each memory the text of the turn before it in its session, "" where there is none.
+
+    Only for what was made of one message: an exchange holds the words that its reply leans on.
+    """
     corpus, key_of = snapshot.corpus, {}
     for memory in found:
+        if len(memory.sources) != 1:
+            continue
         for row in snapshot.rows_of([memory.id]):
             before = int(corpus.previous[row])
             if before >= 0 and corpus.alive[before]:

@@ -15,6 +15,8 @@ from memorybank.rerank.checked import score
 from memorybank.rerank.protocol import Reranker
 from memorybank.text.language import detect
 
+_BEFORE = 300  # characters of what was said before, its end: more would push the text out of the model's window
+
 logger = logging.getLogger("memorybank.rerank")
 
 
@@ -49,7 +51,7 @@ class RerankStage:
 
     def _scores(self, query: str, texts: list[str], before: Sequence[str]) -> NDArray[np.float32]:
         """The mean of a text's score alone and with what was said before: answers lean on their questions."""
-        told = [f"{first}\n{text}" for first, text in zip(before, texts, strict=False) if first]
+        told = [f"{_end(first)}\n{text}" for first, text in zip(before, texts, strict=False) if first]
         scores = score(self.reranker, query, [*texts, *told])
         alone = scores[: len(texts)].copy()
         leaning = [i for i, first in enumerate(before[: len(texts)]) if first]
@@ -62,3 +64,10 @@ class RerankStage:
             return True
         foreign = sum(detect(text) not in languages for text in texts)
         return detect(query) in languages and 2 * foreign <= len(texts)
+
+
+def _end(text: str) -> str:
+    if len(text) <= _BEFORE:
+        return text
+    tail = text[-_BEFORE:]
+    return tail[tail.find(" ") + 1 :]

@@ -103,6 +103,33 @@ def test_a_text_is_read_alone_and_after_what_was_said_before(open_store: OpenSto
     }
 
 
+def test_an_exchange_is_read_alone(open_store: OpenStore) -> None:
+    """It holds its question: each is read once, with nothing before it."""
+    reranker = Preferring("Mochi")
+    bank = open_store(reranker=reranker).bank("gary")
+    bank.add(
+        [user("I have a cat."), assistant("Its name?"), user("Mochi."), assistant("Sweet!")], session="s"
+    )
+    bank.recall("cat Mochi", reinforce=False)
+    assert sorted(reranker.read) == [
+        "user: I have a cat.\nassistant: Its name?",
+        "user: Mochi.\nassistant: Sweet!",
+    ]
+
+
+def test_a_long_text_before_does_not_crowd_out_the_text(open_store: OpenStore) -> None:
+    """Of what was said before only the end is read."""
+    reranker = Preferring("Lyon")
+    bank = open_store(reranker=reranker).bank("gary")
+    long = "blah " * 500 + "Where were you born?"
+    bank.add([{**user(long), "name": "Ann"}, {**user("In Lyon."), "name": "Bo"}], session="s")
+    bank.recall("Bo born Lyon", reinforce=False)
+    leaning = [text for text in reranker.read if "\n" in text]
+    assert len(leaning) == 1
+    assert len(leaning[0]) < 350
+    assert leaning[0].endswith("Where were you born?\nBo: In Lyon.")
+
+
 def test_erased_words_are_not_read(open_store: OpenStore) -> None:
     """What was deleted is no context for its neighbour either."""
     reranker = Preferring("x")
