@@ -48,6 +48,11 @@ class BankBase:
         return self._zone.key
 
     @property
+    def language(self) -> str | None:
+        """ "en", "zh", or None where it is found out from the texts."""
+        return self._language
+
+    @property
     def runtime(self) -> Runtime:
         """The parts of the store, for the adapters and tools of this project."""
         return self._runtime

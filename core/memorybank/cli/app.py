@@ -16,6 +16,7 @@ import typer
 from typer.core import TyperGroup
 
 from memorybank.cli import (
+    chat,
     consolidate,
     demo,
     editing,
@@ -33,7 +34,7 @@ FAILED, USAGE = 1, 2
 DEBUG_VARIABLE = "MEMORYBANK_DEBUG"
 
 # A new group of commands is a module with ``register(app)`` and its name here; this is their order in --help.
-GROUPS = (demo, importing, recalling, showing, consolidate, forgetting, editing, upkeep, evaluate)
+GROUPS = (demo, chat, importing, recalling, showing, consolidate, forgetting, editing, upkeep, evaluate)
 
 
 class ErrorGroup(TyperGroup):

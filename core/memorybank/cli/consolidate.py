@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from memorybank.cli.models import ModelOption, UrlOption, model_named
 from memorybank.cli.options import (
     DEFAULT_STORE,
     EmbedderOption,
@@ -20,23 +20,10 @@ from memorybank.cli.options import (
     parsed_time,
 )
 from memorybank.cli.output import clean, emit_json, err, note, out
-from memorybank.errors import InvalidInputError
 from memorybank.hierarchy.settings import HierarchySettings
 from memorybank.models import Consolidated
-from memorybank.runtime import LLM
 
 FAILED = 1
-
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        envvar="MEMORYBANK_MODEL",
-        help="Who writes: provider:model of a LangChain chat model (openai:…, ollama:…), or package.module:name "
-        "of a function from text to text. Default: quotes, without a model.",
-        metavar="WHICH",
-    ),
-]
 
 
 def register(app: typer.Typer) -> None:
@@ -50,6 +37,7 @@ def consolidate(
         str | None, typer.Option("--until", help="Last day to write (YYYY-MM-DD; default: yesterday).")
     ] = None,
     model: ModelOption = None,
+    url: UrlOption = None,
     timeout: Annotated[
         float, typer.Option("--timeout", min=1, help="Seconds a model may take per text.")
     ] = 120.0,
@@ -58,8 +46,11 @@ def consolidate(
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Write summaries and portraits of the days that are over, and what they amount to together."""
-    writer = None if model is None else model_named(model)
+    """Write summaries and portraits of the days that are over, and what they amount to together.
+
+    Without a model they are quotes.
+    """
+    writer = model_named(model, url, timeout)
     with existing_store(store, embedder, llm=writer) as opened:
         bank = known_bank(opened, owner)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
@@ -101,42 +92,3 @@ def _report(done: Consolidated) -> None:
         )
     for failure in done.failed:
         note(f"{clean(failure.subject)}: {clean(failure.reason)}; tried again next time")
-
-
-def model_named(which: str) -> LLM:
-    """A function from prompt to reply: your own (``package.module:name``), or a LangChain chat model's.
-
-    Raises InvalidInputError for a name that is neither, ImportError naming the extra without LangChain.
-    """
-    module, colon, name = which.partition(":")
-    if not colon or not module or not name:
-        raise InvalidInputError(
-            f"model {which!r}: give provider:model (openai:…, ollama:…) or package.module:name"
-        )
-    if "." in module:
-        try:
-            found = getattr(import_module(module), name)
-        except (ImportError, AttributeError) as error:
-            raise InvalidInputError(f"model {which!r} cannot be imported: {error}") from None
-        if not callable(found):
-            raise InvalidInputError(f"model {which!r} is no function from text to text")
-        return found  # type: ignore[no-any-return]  # what it returns is checked when it replies
-    return _chat_model(which)
-
-
-def _chat_model(which: str) -> LLM:
-    try:
-        from langchain.chat_models import init_chat_model
-    except ImportError as error:
-        raise ImportError(
-            "--model provider:model needs the extra: pip install 'memorybank-core[langchain]'"
-        ) from error
-    try:
-        model = init_chat_model(which)
-    except (ImportError, ValueError) as error:
-        raise InvalidInputError(f"model {which!r} cannot be used: {error}") from None
-
-    def ask(prompt: str) -> str:
-        return str(model.invoke(prompt).text)
-
-    return ask

@@ -65,9 +65,19 @@ def _steers(character: str) -> bool:
 
 def emit_json(value: Any) -> None:
     """Print JSON: characters as themselves where stdout can show them, escapes elsewhere."""
+    sys.stdout.write(_json(value, indent=1))
+
+
+def emit_json_line(value: Any) -> None:
+    """Print JSON on one line, at once: for results that come one by one."""
+    sys.stdout.write(_json(value, indent=None))
+    sys.stdout.flush()
+
+
+def _json(value: Any, indent: int | None) -> str:
     unicode_out = (sys.stdout.encoding or "").lower().replace("-", "").startswith("utf")
-    text = json.dumps(plain(value), ensure_ascii=not unicode_out, indent=1)
-    sys.stdout.write(_SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n")
+    text = json.dumps(plain(value), ensure_ascii=not unicode_out, indent=indent)
+    return _SURROGATE.sub(lambda found: f"\\u{ord(found[0]):04x}", text) + "\n"
 
 
 def plain(value: Any) -> Any:
