@@ -6,6 +6,10 @@ import logging
 import threading
 from collections import OrderedDict
 from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from memorybank.hierarchy.due import Done
 
 logger = logging.getLogger("memorybank.background")
 
@@ -17,6 +21,8 @@ class Background:
 
     def __init__(self, name: str = "memorybank-background") -> None:
         self._name = name
+        self.done: dict[str, Done] = {}
+        """What was done for an owner, so that nothing is done again for nothing. Of this process only."""
         self._jobs: OrderedDict[str, Job] = OrderedDict()
         self._changed = threading.Condition()
         self._busy = False

@@ -14,6 +14,7 @@ from memorybank.clock import to_utc
 from memorybank.errors import InvalidInputError
 from memorybank.hierarchy import consolidation
 from memorybank.hierarchy.consolidation import Progress
+from memorybank.hierarchy.due import due, standing
 from memorybank.hierarchy.settings import HierarchySettings
 from memorybank.intake import check_count, check_levels, check_name, to_messages
 from memorybank.models import Consolidated, Context, Level, Memory, Message, Recalled
@@ -267,4 +268,10 @@ class MemoryBank(BankReading, BankKeeping):
         self._runtime.background.submit(f"consolidate {self._owner}", lambda: self._tend(moment))
 
     def _tend(self, now: datetime) -> None:
-        self.consolidate(now=now)
+        until = self._yesterday(now)
+        done = self._runtime.background.done
+        if not due(self._runtime, self._owner, done.get(self._owner), until, now, self._zone):
+            return
+        seen = standing(self._runtime, self._owner, until)
+        if seen is not None and not self.consolidate(now=now).failed:
+            done[self._owner] = seen

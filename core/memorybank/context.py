@@ -9,13 +9,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
 
 from memorybank.hierarchy.fencing import CLOSE, OPEN, cut_fenced, defuse, indent
 from memorybank.models import Context, Level, Memory, Message, Recalled
 from memorybank.text.language import Language, detect
 from memorybank.tokens import TokenCounter, truncate
+
+
+_LEAST_QUOTED = 8  # characters; anything shorter may stand anywhere by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +148,7 @@ def render_context(
     prefix = page.prefix(parts.portrait, parts.events, shares.prefix)
     tail = [*page.digest(parts.digest, shares.digest)]
     talk = page.window(parts.window, shares.window)
+    page = replace(page, told="\n".join(prefix))
     taken = page.choose(parts.recalled, used=page.block([*prefix, *tail, *talk]), now=now)
     while True:
         blocks = [*prefix, *tail, *page.recalled(taken, now), *talk]
@@ -172,6 +176,8 @@ class _Page:
     zone: tzinfo
     words: ContextWording
     max_tokens: int
+    told: str = ""
+    """Portrait and events as they stand in the block: what they quote is not said again below."""
 
     def block(self, sections: Sequence[str]) -> str:
         return "\n\n".join([f"{OPEN}\n{self.words.note}", *sections]) + f"\n{CLOSE}"
@@ -188,7 +194,8 @@ class _Page:
         room = int(self.max_tokens * share)
         wanted = self.counter(events.text) + 16 if events else 0
         about = self.portrait(portrait, max(room // 2, room - wanted))
-        return [*about, *self.events(events, room - sum(self.counter(section) for section in about))]
+        rest = replace(self, told="\n".join(about))
+        return [*about, *rest.events(events, room - sum(self.counter(section) for section in about))]
 
     def portrait(self, memory: Memory | None, room: int) -> list[str]:
         if memory is None:
@@ -213,7 +220,7 @@ class _Page:
         if memory is None:
             return []
         title = self.words.events.format(first=self.day(memory.began), last=self.day(memory.ended))
-        kept = self.newest(self.lines(memory.text).split("\n  "), room - self.counter(title))
+        kept = self.newest(self.lines(self.untold(memory)).split("\n  "), room - self.counter(title))
         return [title + "".join(f"\n  {line}" for line in kept)] if kept else []
 
     def window(self, messages: Sequence[Message], share: float) -> list[str]:
@@ -239,7 +246,19 @@ class _Page:
 
     def item(self, memory: Memory) -> str:
         what = self.words.levels[memory.level]
-        return f"- ({self.day(memory.began)}, {what}) {self.lines(memory.text)}"
+        text = self.untold(memory)
+        return f"- ({self.day(memory.began)}, {what}) {self.lines(text)}" if text else ""
+
+    def untold(self, memory: Memory) -> str:
+        """A memory's lines without those that portrait or events quote; "" if nothing is left."""
+        if not self.told:
+            return memory.text
+        kept = [line for line in memory.text.split("\n") if not self._is_told(line)]
+        return "\n".join(kept)
+
+    def _is_told(self, line: str) -> bool:
+        words = line.partition(": ")[2].strip()
+        return len(words) >= _LEAST_QUOTED and defuse(words) in self.told
 
     def choose(self, recalled: Sequence[Recalled], *, used: str, now: datetime) -> list[Recalled]:
         """The best ones that fit in what is left; those that do not, or only repeat what is there, are skipped."""
@@ -249,18 +268,18 @@ class _Page:
         for one in recalled:
             if _repeats(one.memory, taken):
                 continue
-            cost = self.counter("\n" + self.item(one.memory))
+            text = self.item(one.memory)
+            cost = self.counter("\n" + text) if text else 0
             if cost <= room:
                 taken.append(one)
                 room -= cost
         return taken
 
     def recalled(self, taken: Sequence[Recalled], now: datetime) -> list[str]:
-        if not taken:
-            return []
-        title = self.words.recalled.format(today=self.day(now))
         ordered = sorted(taken, key=lambda one: one.memory.began, reverse=True)
-        return ["\n".join([title, *(self.item(one.memory) for one in ordered)])]
+        items = [text for one in ordered if (text := self.item(one.memory))]
+        title = self.words.recalled.format(today=self.day(now))
+        return ["\n".join([title, *items])] if items else []
 
 
 def _repeats(memory: Memory, taken: Sequence[Recalled]) -> bool:

@@ -71,9 +71,17 @@ class _View:
 
 
 def recall(
-    runtime: Runtime, owner: str, request: Request, shown: Collection[str | None] = frozenset()
+    runtime: Runtime,
+    owner: str,
+    request: Request,
+    shown: Collection[str | None] = frozenset(),
+    *,
+    quotes: bool = True,
 ) -> list[Recalled]:
-    """The memories that fit, best first, without those made of ``shown`` messages alone. Reads only."""
+    """The memories that fit, best first, without those made of ``shown`` messages alone. Reads only.
+
+    ``quotes`` False leaves out extractive summaries of turns that are returned themselves.
+    """
     if not request.query.strip():
         return []
     era = runtime.embedding.era  # read before the embedder: a reindex sets it last
@@ -94,9 +102,9 @@ def recall(
         reranking = runtime.reranking
         wanted = request.k if reranking is None else max(request.k, reranking.top)
         # More are ranked, so that what the prompt shows anyway does not crowd out what it does not.
-        wider = replace(request, k=wanted + min(len(shown), _MOST_SHOWN) + _quoting(view, wanted))
+        wider = replace(request, k=wanted + min(len(shown), _MOST_SHOWN) + _quoting(view, wanted, quotes))
         ranking = _rank(connection, runtime, resident, view, wider, vector, retention)
-        found = _unshown(connection, owner, view, ranking, retention, shown, wanted)
+        found = _unshown(connection, owner, view, ranking, retention, shown, wanted, quotes)
         if reranking is not None:
             best = [one.memory for one in found[: reranking.top]]
             before = preceding(connection, view.snapshot, owner, best)
@@ -228,20 +236,24 @@ def _unshown(
     retention: NDArray[np.float64],
     shown: Collection[str | None],
     wanted: int,
+    quotes: bool,
 ) -> list[Recalled]:
     """The first ``wanted`` of a ranking that say more than what is shown."""
     found: list[Recalled] = []
     for start in range(0, len(ranking.rows), wanted):
         part = slice(start, start + wanted)
         read = _recalled(connection, owner, view, ranking, part, retention[ranking.rows[part]])
-        found = _without_quotes([*found, *(one for one in read if not _within(one.memory, shown))])
+        found.extend(one for one in read if not _within(one.memory, shown))
+        found = found if quotes else _without_quotes(found)
         if len(found) >= wanted:
             break
     return found[:wanted]
 
 
-def _quoting(view: _View, wanted: int) -> int:
-    """How many more to rank, since as many may be quotes of others."""
+def _quoting(view: _View, wanted: int, quotes: bool) -> int:
+    """How many more to rank, since as many may be quotes of others and left out."""
+    if quotes:
+        return 0
     days = view.snapshot.corpus.level == _LEVELS.index(Level.DAY_EVENTS)
     return min(wanted, int(np.count_nonzero(days)))
 
@@ -322,7 +334,7 @@ def context(
     parts = ContextParts(
         portrait=reporting.derived(runtime, owner, Level.PORTRAIT, None, request.zone),
         events=reporting.derived(runtime, owner, Level.EVENTS, None, request.zone),
-        recalled=recall(runtime, owner, request, known),
+        recalled=recall(runtime, owner, request, known, quotes=False),
         digest=digest,
         window=talk.messages,
     )

@@ -10,7 +10,7 @@ from memorybank.testing import FrozenClock, HashEmbedder
 
 
 def test_a_quote_gives_way_to_the_turn_it_quotes(tmp_path: Path) -> None:
-    """With both at hand, recall returns the turn; asked for summaries alone, it returns the summary."""
+    """A context holds the turn and not its quote; recall returns both, and summaries alone when asked."""
     clock = FrozenClock(datetime(2026, 3, 1, 9, tzinfo=UTC))
     with MemoryStore.open(tmp_path, embedder=HashEmbedder(), clock=clock, chroma=False) as store:
         bank = store.bank("gary", timezone="UTC")
@@ -19,8 +19,10 @@ def test_a_quote_gives_way_to_the_turn_it_quotes(tmp_path: Path) -> None:
             clock.advance(timedelta(days=1))
         assert len(bank.consolidate().made) >= 3
 
-        found = [one.memory for one in bank.recall("the museum with Anna", k=3, reinforce=False)]
-        assert [memory.level for memory in found] == [Level.TURN] * 3
+        context = bank.context("the museum with Anna", k=3, reinforce=False)
+        assert [one.memory.level for one in context.recalled] == [Level.TURN] * 3
+        found = {one.memory.level for one in bank.recall("the museum with Anna", k=6, reinforce=False)}
+        assert found == {Level.TURN, Level.DAY_EVENTS}
         summaries = bank.recall("the museum with Anna", k=3, levels=["day_events"], reinforce=False)
         assert {one.memory.level for one in summaries} == {Level.DAY_EVENTS}
         assert "museum" in summaries[0].memory.text

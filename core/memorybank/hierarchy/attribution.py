@@ -28,6 +28,7 @@ OF_BEST = 0.5
 _COMMON_WORD = 0.1
 _PAIR = (1.0, 0.3, 0.0)  # with no, one, two common characters
 _CHARACTER = 0.2
+_USUAL = 6  # memories recalled at a time, usually: the thresholds were measured on so many
 
 
 def weights(recalled: Sequence[str], answer: str, query: str = "") -> list[float]:
@@ -39,7 +40,7 @@ def weights(recalled: Sequence[str], answer: str, query: str = "") -> list[float
     said = said - set(terms(query)) or said
     having = [said & set(terms(text)) for text in recalled]
     spread = Counter(term for shared in having for term in shared)
-    count = len(recalled)
+    count = max(len(recalled), _USUAL)  # of few, each would seem common to all
     return [
         math.fsum(_rarity(term) * math.log1p(count / spread[term]) for term in sorted(shared))
         for shared in having

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from sqlalchemy import Connection
+
 from memorybank.clock import day_of, to_micros
 from memorybank.hierarchy.placing import Draft
 from memorybank.hierarchy.salience import Line
@@ -50,12 +52,10 @@ class Digesting:
 
     def _session(self, bank: int, mark: SessionMark, attempt: Attempt) -> None:
         with self.runtime.database.read() as connection:
-            rows = memories.of_session(connection, mark.key, self.owner, mark.name)
-            digest = next((row for row in rows if row.memory.level is Level.DIGEST), None)
-            old, through = _standing(digest)
-            forced = marks.of_session(connection, mark.key)
+            digest, old, through, forced = self._found(connection, mark)
             if not self._may_be_due(mark, through, forced):
                 return
+            rows = memories.of_session(connection, mark.key, self.owner, mark.name)
             said = transcript.last(connection, mark.key, mark.length - through - 1, self.owner, mark.name)
             held = None
             if digest is not None:
@@ -72,6 +72,26 @@ class Digesting:
             with self.runtime.database.read() as connection:
                 found = derived.of_levels(connection, bank, (Level.DIGEST,))
             held = next((one for one in found if one.id == made.id), None)
+
+    def _found(
+        self, connection: Connection, mark: SessionMark
+    ) -> tuple[Row | None, str, int, Collection[int]]:
+        digests = memories.of_session(connection, mark.key, self.owner, mark.name, level=Level.DIGEST)
+        digest = digests[0] if digests else None
+        return digest, *_standing(digest), marks.of_session(connection, mark.key)
+
+    def due(self) -> bool:
+        """Whether ``run`` would have anything to write."""
+        since = to_micros(self.now - self.settings.digest_within)
+        with self.runtime.database.read() as connection:
+            bank = banks.find(connection, self.owner)
+            if bank is None:
+                return False
+            for mark in derived.lively_sessions(connection, bank.key, self.settings.window.size, since):
+                _, _, through, forced = self._found(connection, mark)
+                if self._may_be_due(mark, through, forced):
+                    return True
+        return False
 
     def _may_be_due(self, mark: SessionMark, through: int, forced: Collection[int]) -> bool:
         window = self.settings.window

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, bindparam
 
 from memorybank.models import Level, Maker
 from memorybank.records.memories import Row, row_of
-from memorybank.records.schema import first_key, last_key, memories, messages, sessions
+from memorybank.records.schema import first_key, last_key, memories, messages, sessions, tombstones
 from memorybank.records.types import IdList
 
 
@@ -130,6 +130,16 @@ _LIVELY = (
 
 def _range(bank: int) -> dict[str, int]:
     return {"p_first": first_key(bank), "p_last": last_key(bank)}
+
+
+def touched(connection: Connection, bank: int, rev: int, before: int) -> bool:
+    """Whether, after a revision, a turn begun before a time (microseconds) was added or changed, a summary became
+    stale, or anything was deleted."""
+    own = (memories.c.bank == bank) & (memories.c.rev > rev)
+    turn = (memories.c.level == Level.TURN.value) & (memories.c.revised > rev) & (memories.c.began < before)
+    changed = sa.select(memories.c.key).where(own, turn | memories.c.stale).limit(1)
+    gone = sa.select(tombstones.c.key).where(tombstones.c.bank == bank, tombstones.c.rev > rev).limit(1)
+    return any(connection.execute(query).first() is not None for query in (changed, gone))
 
 
 def turn_marks(connection: Connection, bank: int) -> list[TurnMark]:
