@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 NEWCOMER := $(VENV)/.ready
 DEVELOPER := $(VENV)/.ready-dev
 
-.PHONY: demo test check lint types notebooks eval bench build clean help
+.PHONY: demo test check lint types notebooks eval bench floors build clean help
 
 help:
 	@echo "make demo       ten days of talk, in English and Chinese: remembering, recalling, forgetting"
@@ -14,6 +14,7 @@ help:
 	@echo "make notebooks  run the cookbook"
 	@echo "make eval       retrieval quality on the development dialogues (../shared/data)"
 	@echo "make bench      cost of a chat turn, ratios against a floor in the same run"
+	@echo "make floors     the adapters' tests with the oldest frameworks that are supported"
 	@echo "make build      wheel and sdist"
 
 $(NEWCOMER): pyproject.toml
@@ -54,6 +55,17 @@ eval: $(DEVELOPER)
 
 bench: $(DEVELOPER)
 	$(BIN)/python -m benchmarks $(ARGS)
+	$(BIN)/python -m benchmarks.langchain_turn
+	$(BIN)/python -m benchmarks.llamaindex_turn
+
+# The oldest frameworks that are supported, each in an environment of its own.
+floors:
+	$(PYTHON) -m venv .venv-floors
+	.venv-floors/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-floors/bin/python -m pip install --quiet --editable . --group test -c .ci/floors-langchain.txt langchain-core langchain langchain-tests blockbuster
+	.venv-floors/bin/python -m pytest -q tests/langchain
+	.venv-floors/bin/python -m pip install --quiet "llama-index-core==0.14.0"
+	.venv-floors/bin/python -m pytest -q tests/llamaindex
 
 build: $(DEVELOPER)
 	$(BIN)/python -m pip install --quiet build twine
@@ -62,4 +74,4 @@ build: $(DEVELOPER)
 	$(BIN)/python -m twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-floors dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

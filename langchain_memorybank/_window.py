@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memorybank import MemoryBank, Message
+from memorybank import MemoryBank, Message, rewinding
 from memorybank.hierarchy.window import recent
 
 
@@ -13,13 +13,8 @@ def last_messages(bank: MemoryBank, session: str, size: int) -> list[Message]:
 
     If the last exchange alone is longer than that, it is given whole.
     """
-    reach = 2 * size + 8  # wide enough for most exchanges; more is read if it was not
-    while True:
-        held = bank.history(session, last=reach)
-        found = cut(held, size)
-        if found or len(held) < reach:
-            return found
-        reach *= 4
+    end = rewinding.read_end(bank, session, lambda held: len(held) > 2 * size + 8 and bool(cut(held, size)))
+    return cut(end.messages, size)
 
 
 def cut(messages: Sequence[Message], size: int) -> list[Message]:

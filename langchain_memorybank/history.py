@@ -17,7 +17,7 @@ from langchain_memorybank import _unsaved
 from langchain_memorybank._convert import from_message, normalise, usable_name
 from langchain_memorybank._window import last_messages
 from langchain_memorybank.identity import Source
-from memorybank import InvalidInputError, MemoryBank, MemoryStore
+from memorybank import InvalidInputError, MemoryBank, MemoryStore, rewinding
 
 logger = logging.getLogger("memorybank.langchain")
 
@@ -59,7 +59,7 @@ class MemoryBankChatMessageHistory(BaseChatMessageHistory):
     def messages(self) -> list[BaseMessage]:  # type: ignore[override]  # the base class declares an attribute
         """The transcript (of which the window, if there is one), oldest first. Assigning is not possible."""
         if self.window is None:
-            found = self.bank.history(self.session_id)
+            found = rewinding.read(self.bank, self.session_id)
         else:
             found = last_messages(self.bank, self.session_id, self.window)
         return [from_message(message) for message in found]

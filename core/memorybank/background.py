@@ -75,7 +75,7 @@ class Background:
                 self._busy = True
             try:
                 job()
-            except Exception as error:  # noqa: BLE001 - a job's failure must not end the thread of all others
+            except Exception as error:  # a job's failure must not end the thread of all others
                 logger.warning("a background job failed: %s", type(error).__name__, exc_info=error)
             finally:
                 with self._changed:

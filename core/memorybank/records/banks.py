@@ -221,7 +221,7 @@ def session_names(connection: Connection, bank: int) -> list[str]:
 def session_map(connection: Connection, bank: int) -> dict[int, str]:
     """Session keys and names of a bank."""
     query = sa.select(sessions.c.key, sessions.c.name).where(sessions.c.bank == bank)
-    return {key: name for key, name in connection.execute(query)}
+    return dict(map(tuple, connection.execute(query)))
 
 
 def session_names_of(connection: Connection, keys: Sequence[int]) -> dict[int, str]:
@@ -229,4 +229,4 @@ def session_names_of(connection: Connection, keys: Sequence[int]) -> dict[int, s
     wanted = sorted(set(keys))
     if not wanted:
         return {}
-    return {key: name for key, name in connection.execute(_NAMES, {"p_keys": wanted})}
+    return dict(map(tuple, connection.execute(_NAMES, {"p_keys": wanted})))

@@ -36,7 +36,7 @@ def stats(connection: Connection, bank: int) -> Stats:
     return Stats(
         messages=transcript.count(connection, bank),
         sessions=_count(connection, sessions, sessions.c.bank == bank),
-        memories={level: n for level, n in connection.execute(by_level)},
+        memories=dict(map(tuple, connection.execute(by_level))),
         archived=count(memories.c.status == Status.ARCHIVED.value),
         pinned=count(memories.c.pinned),
         stale=count(memories.c.stale),
@@ -64,7 +64,7 @@ def indexable(connection: Connection) -> dict[str, int]:
         .where(memories.c.pending == Pending.NONE)
         .group_by(banks.c.uid)
     )
-    return {uid: n for uid, n in connection.execute(query)}
+    return dict(map(tuple, connection.execute(query)))
 
 
 def orphans(connection: Connection) -> dict[str, int]:

@@ -47,9 +47,8 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """A connection that sees one consistent state. Raises StoreError when the records cannot be read."""
         self._check()
-        with self._translated():
-            with self.engine.connect() as connection, connection.begin():
-                yield connection
+        with self._translated(), self.engine.connect() as connection, connection.begin():
+            yield connection
 
     @contextlib.contextmanager
     def write(self) -> Iterator[Connection]:
@@ -62,11 +61,10 @@ class Database:
                 f"{self.where} was opened with read_only=True; open it without to add, change or delete"
             )
         self._check()
-        with self._translated(), self._writer:
-            with self.engine.connect() as connection:
-                connection = connection.execution_options(**{_WRITE: True})
-                with connection.begin():
-                    yield connection
+        with self._translated(), self._writer, self.engine.connect() as connection:
+            connection = connection.execution_options(**{_WRITE: True})
+            with connection.begin():
+                yield connection
 
     def _check(self) -> None:
         if self._closed:

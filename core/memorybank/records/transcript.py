@@ -130,7 +130,7 @@ def remove(connection: Connection, session: int, ids: Sequence[str]) -> int:
 def _parts(ids: Sequence[str], size: int = 500) -> list[list[str]]:
     # Databases bound the number of parameters of a statement.
     iterator = iter(ids)
-    return [part for part in iter(lambda: list(islice(iterator, size)), [])]
+    return list(iter(lambda: list(islice(iterator, size)), []))
 
 
 _LAST_USER = sa.select(sa.func.max(messages.c.position)).where(
