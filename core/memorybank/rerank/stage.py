@@ -10,27 +10,28 @@ from numpy.typing import NDArray
 
 from memorybank.errors import RerankError
 from memorybank.models import Recalled
-from memorybank.rerank.blending import TOP, WEIGHT, rerank
+from memorybank.rerank.blending import EXCHANGE_WEIGHT, TOP, WEIGHT, both, rerank
 from memorybank.rerank.checked import score
 from memorybank.rerank.protocol import Reranker
 from memorybank.text.language import detect
 
-_BEFORE = 300  # characters of what was said before, its end: more would push the text out of the model's window
+_BEFORE = (
+    300  # characters of what was said before, its end: more would push the text out of the model's window
+)
 
 logger = logging.getLogger("memorybank.rerank")
 
 
 class RerankStage:
-    """A reranker in its place. ``top``: so many of the best are reranked, with ``weight``.
+    """A reranker in its place: it reads its ``top`` best of what was found (``blending.TOP`` if it names none).
 
     It never breaks a recall: if the reranker fails, what was found stays as it was, and a warning is logged,
     once until it works again.
     """
 
-    def __init__(self, reranker: Reranker, *, top: int = TOP, weight: float = WEIGHT) -> None:
+    def __init__(self, reranker: Reranker) -> None:
         self.reranker = reranker
-        self.top = top
-        self._weight = weight
+        self.top: int = getattr(reranker, "top", TOP)
         self._failing = False
 
     def apply(self, query: str, found: Sequence[Recalled], before: Sequence[str]) -> list[Recalled]:
@@ -47,16 +48,17 @@ class RerankStage:
             self._failing = True
             return list(found)
         self._failing = False
-        return rerank(found, scores, self._weight)
+        single = sum(len(one.memory.sources) == 1 for one in best)
+        return rerank(found, scores, WEIGHT if 2 * single > len(best) else EXCHANGE_WEIGHT)
 
     def _scores(self, query: str, texts: list[str], before: Sequence[str]) -> NDArray[np.float32]:
-        """The mean of a text's score alone and with what was said before: answers lean on their questions."""
-        told = [f"{_end(first)}\n{text}" for first, text in zip(before, texts, strict=False) if first]
-        scores = score(self.reranker, query, [*texts, *told])
-        alone = scores[: len(texts)].copy()
+        """A text's score alone, and with what was said before: answers lean on their questions."""
         leaning = [i for i, first in enumerate(before[: len(texts)]) if first]
-        alone[leaning] = (alone[leaning] + scores[len(texts) :]) / 2
-        return alone
+        told = [f"{_end(before[i])}\n{texts[i]}" for i in leaning]
+        scores = score(self.reranker, query, [*texts, *told])
+        joined = scores[: len(texts)].copy()
+        joined[leaning] = both(joined[leaning], scores[len(texts) :])
+        return joined
 
     def _speaks(self, query: str, texts: list[str]) -> bool:
         languages = getattr(self.reranker, "languages", None)

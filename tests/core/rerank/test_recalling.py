@@ -10,6 +10,7 @@ import pytest
 
 from memorybank.errors import InvalidInputError, RerankError
 from memorybank.rerank import cross_encoder
+from memorybank.rerank.blending import EXCHANGE_WEIGHT, WEIGHT
 from memorybank.store import MemoryStore
 from memorybank.testing import FrozenClock, HashEmbedder, WordOverlapReranker
 from tests.conftest import OpenStore
@@ -193,6 +194,31 @@ def test_a_failing_reranker_never_breaks_recall(
         reranker.mended = False
         bank.recall("Mochi cat", reinforce=False)
         assert len(caplog.records) == 2
+
+
+def test_a_reranker_says_how_many_it_reads(open_store: OpenStore) -> None:
+    """``top`` of the reranker: the rows beyond get nothing."""
+    cats(open_store())
+    reranker = Preferring("Mochi")
+    reranker.top = 4  # type: ignore[attr-defined]  # optional
+    bank = open_store(reranker=reranker).bank("gary")
+    found = bank.recall("Mochi cat", k=12, reinforce=False)
+    assert sum(r.parts["rerank"] > 0 for r in found) == 4
+    reranker.top = 0  # type: ignore[attr-defined]  # wrong on purpose
+    with pytest.raises(InvalidInputError, match="top"):
+        open_store(reranker=reranker)
+
+
+def test_exchanges_are_moved_less_than_single_messages(open_store: OpenStore) -> None:
+    """Recall orders exchanges well by itself: the reranker's word has less weight there."""
+    bank = open_store(reranker=Preferring("Mochi")).bank("gary")
+    bank.add([user("Mochi is a cat.")], session="s")
+    single = bank.recall("Mochi", reinforce=False)[0].parts["rerank"]
+    bank.add([assistant("Sweet!")], session="s")
+    exchange = bank.recall("Mochi", reinforce=False)[0].parts["rerank"]
+    assert single == pytest.approx(WEIGHT)
+    assert exchange == pytest.approx(EXCHANGE_WEIGHT)
+    assert EXCHANGE_WEIGHT < WEIGHT
 
 
 def test_what_the_prompt_shows_is_not_read(open_store: OpenStore) -> None:
