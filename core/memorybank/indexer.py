@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
+import time
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
@@ -44,7 +45,8 @@ class Indexer:
     """Owns the vector index of a store: opens it late, writes it behind, does without it when it fails.
 
     ``open_index`` makes the index or raises IndexUnavailableError. ``threshold`` rows wake the background thread;
-    it also looks every ``interval`` seconds. A bank of ``large`` memories gets a collection of its own.
+    it also looks every ``interval`` seconds. An index that was locked or down is tried again after ``retry_after``
+    seconds. A bank of ``large`` memories gets a collection of its own.
     """
 
     def __init__(
@@ -57,6 +59,7 @@ class Indexer:
         interval: float = 30.0,
         large: int = 50_000,
         flush_on_close: bool = True,
+        retry_after: float = 60.0,
     ) -> None:
         self._database = database
         self._embedding = embedding
@@ -65,6 +68,8 @@ class Indexer:
         self._interval = interval
         self._large = large
         self._flush_on_close = flush_on_close
+        self._retry_after = retry_after
+        self._again = 0.0
         self._index: VectorIndex | None = None
         self._unavailable: IndexUnavailableError | None = None
         self._guard = threading.RLock()  # one flush at a time; also guards opening
@@ -81,7 +86,7 @@ class Indexer:
     @property
     def usable(self) -> bool:
         """Whether a search may be put to the index: it is wanted and has not failed."""
-        return self._open is not None and self._unavailable is None and not self._closed
+        return self._open is not None and not self._barred() and not self._closed
 
     @property
     def reason(self) -> IndexUnavailableError | None:
@@ -96,7 +101,7 @@ class Indexer:
         with self._guard:
             if self._index is not None:
                 return self._index
-            if self._unavailable is not None:
+            if self._unavailable is not None and self._barred():
                 raise self._unavailable
             if self._open is None or self._closed:
                 raise IndexUnavailableError("this store is used without a vector index", "none")
@@ -105,7 +110,17 @@ class Indexer:
             except IndexUnavailableError as error:
                 self.fail(error)
                 raise
+            if self._unavailable is not None:
+                logger.warning("the vector index is available again")
+                self._unavailable = None
             return self._index
+
+    def _barred(self) -> bool:
+        """Whether a failure forbids another try for now. What may pass by itself is tried again in a while."""
+        if self._unavailable is None:
+            return False
+        passing = self._unavailable.reason in ("locked", "down")
+        return not passing or time.monotonic() < self._again
 
     def fail(self, error: IndexUnavailableError) -> None:
         """Do without the index from now on, with one warning; ``retry`` tries it again."""
@@ -115,6 +130,7 @@ class Indexer:
                     "the vector index is not available (%s); recall stays exact, from the records", error
                 )
             self._unavailable = error
+            self._again = time.monotonic() + self._retry_after
             index, self._index = self._index, None
         if index is not None:
             _close_quietly(index)
