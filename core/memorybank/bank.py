@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Literal
 
-from memorybank import keeping, recalling, reinforcing, writing
+from memorybank import keeping, recalling, reinforcing, reporting, writing
 from memorybank.bank_base import Time
 from memorybank.bank_keeping import BankKeeping
 from memorybank.bank_reading import BankReading
@@ -136,11 +136,16 @@ class MemoryBank(BankReading, BankKeeping):
     ) -> list[str]:
         """Credit the recalled memories that the answer draws on (all of them without an answer); returns their ids.
 
-        No LLM: see ``hierarchy.attribution``. ``query`` is what was asked: words of the answer that only repeat it
-        are no sign of use. ``asking`` as in ``recall``.
+        No LLM: see ``hierarchy.attribution``. ``query`` is what was asked (default: what the user said last in
+        the session ``asking``): words of the answer that only repeat it are no sign of use. ``asking`` as in
+        ``recall``.
         """
+        name = None if asking is None else check_name(asking, "asking")
+        if query is None and answer is not None and name is not None:
+            said = reporting.history(self._runtime, self._owner, name, 1, "user")
+            query = said[0].text if said else None
         used = recalling.used(recalled, answer, query)
-        return reinforcing.reinforce(self._runtime, self._owner, used, asking=asking, now=self._now(now))
+        return reinforcing.reinforce(self._runtime, self._owner, used, asking=name, now=self._now(now))
 
     def context(
         self,

@@ -260,6 +260,8 @@ def test_words_that_the_question_said_already_are_no_sign_of_use(bank: MemoryBan
     assert len(bank.reinforce(recalled, answer + " Her violin teacher told me.")) == 2
     credited = bank.reinforce(recalled, answer, query=question)
     assert [m.text for m in bank.get(credited)] == ["user: Anna plays the violin in Bergen harbour"]
+    bank.add([user(question)], session="now")
+    assert bank.reinforce(recalled, answer, asking="now") == credited, "what was said last is what was asked"
 
 
 def test_the_language_of_the_block_is_that_of_the_memories(store: MemoryStore, clock: FrozenClock) -> None:
