@@ -15,10 +15,10 @@ from memorybank.clock import from_micros, to_micros, zone_of
 from memorybank.errors import ImportFormatError, StoreError
 from memorybank.intake import redacted
 from memorybank.interchange.export_checks import check_header, check_line
-from memorybank.interchange.export_lines import Header, Line, LinkLine, MemoryLine
+from memorybank.interchange.export_lines import Header, Line, LinkLine, MarkLine, MemoryLine
 from memorybank.interchange.exporter import read_export, write_export
 from memorybank.models import Level, Message, Version
-from memorybank.records import banks, columns, links, memories, provenance, transcript
+from memorybank.records import banks, columns, links, marks, memories, provenance, transcript
 from memorybank.records.banks import BankRow
 from memorybank.records.memories import Features, Row
 from memorybank.records.migrations import read_meta
@@ -52,6 +52,8 @@ def export(runtime: Runtime, owner: str, path: str | Path, *, now: datetime) -> 
 
 def _lines(connection: Connection, dimension: int | None, bank: BankRow, owner: str) -> Iterator[Line]:
     yield from transcript.of_bank(connection, bank.key, owner)
+    for session, message in marks.of_bank(connection, bank.key):
+        yield MarkLine(session, message)
     names = banks.session_map(connection, bank.key)
     rows = memories.of_bank(connection, bank.key, owner, names)
     rows.sort(key=lambda row: row.key)
@@ -131,6 +133,9 @@ class _Reader:
             case LinkLine():
                 self._flush()
                 self._link(line)
+            case MarkLine():
+                self._flush()
+                self._mark(line)
             case Version():
                 self._flush()
                 if line.memory in self._new:
@@ -198,6 +203,14 @@ class _Reader:
         if name not in self._sessions:
             self._sessions[name] = banks.create_session(self.connection, self.bank.key, name, began)
         return self._sessions[name]
+
+    def _mark(self, line: MarkLine) -> None:
+        session = banks.find_session(self.connection, self.bank.key, line.session)
+        if session is None:
+            return
+        held = transcript.by_ids(self.connection, session.key, [line.message], self.bank.owner, line.session)
+        for message in held.values():
+            marks.put(self.connection, session.key, message.position)
 
     def _put_memories(self) -> None:
         lines, self._lines = self._lines, []

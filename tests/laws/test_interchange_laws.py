@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from memorybank.errors import ImportFormatError
 from memorybank.interchange import ImportOptions, ImportRecord, Limits, Problem, read
 from memorybank.interchange.export_format import from_lines, to_lines
-from memorybank.interchange.export_lines import Header, Line, LinkLine, MemoryLine
+from memorybank.interchange.export_lines import Header, Line, LinkLine, MarkLine, MemoryLine
 from memorybank.interchange.reading import FORMATS
 from memorybank.interchange.source import JsonElements, Located
 from memorybank.models import Level, Maker, Memory, Message, Status, Version
@@ -61,6 +61,7 @@ MEMORIES = st.builds(
 VECTORS = st.lists(FLOATS, min_size=1, max_size=5).map(lambda row: np.array(row, np.float32))
 LINES = st.one_of(
     MESSAGES,
+    st.builds(MarkLine, TEXT, TEXT),
     st.builds(MemoryLine, MEMORIES, st.none() | st.integers(0, 10**6), st.none() | VECTORS),
     st.builds(
         LinkLine, TEXT, TEXT, TEXT, st.floats(allow_nan=False, allow_infinity=False), st.none() | TIMES

@@ -7,7 +7,7 @@ import math
 from memorybank.clock import zone_of
 from memorybank.errors import ImportFormatError, InvalidInputError
 from memorybank.intake import check_name, check_owner
-from memorybank.interchange.export_lines import Header, Line, LinkLine, MemoryLine
+from memorybank.interchange.export_lines import Header, Line, LinkLine, MarkLine, MemoryLine
 from memorybank.models import Message, Version
 
 _ROLES = frozenset({"user", "assistant", "system", "tool"})
@@ -36,6 +36,9 @@ def check_line(line: Line) -> None:
                 _memory(line)
             case Version():
                 _number(line.version, 1, "version")
+            case MarkLine():
+                check_name(line.session, "session")
+                check_name(line.message, "id")
             case LinkLine():
                 if not (math.isfinite(line.weight) and line.weight >= 0):
                     raise InvalidInputError("a link's weight is not a number from 0")

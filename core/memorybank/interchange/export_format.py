@@ -24,6 +24,7 @@ from memorybank.interchange.export_lines import (
     Header,
     Line,
     LinkLine,
+    MarkLine,
     MemoryLine,
 )
 from memorybank.models import Level, Maker, Memory, Message, Status, Version
@@ -184,6 +185,8 @@ def _fields(line: Line) -> tuple[str, dict[str, Any]]:
             return "link", {"a": a, "b": b, "type": kind, "weight": float(weight), "at": _stamp(at)}
         case Version():
             return "version", _version(line)
+        case MarkLine(session, message):
+            return "mark", {"session": session, "message": message}
 
 
 def _version(version: Version) -> dict[str, Any]:
@@ -295,9 +298,14 @@ def _read_version(value: dict[str, Any], _owner: str) -> Version:
     )
 
 
+def _read_mark(value: dict[str, Any], _owner: str) -> MarkLine:
+    return MarkLine(_text(value["session"]), _text(value["message"]))
+
+
 _READ: dict[str, Callable[[dict[str, Any], str], Line]] = {
     "message": _read_message,
     "memory": _read_memory,
     "link": _read_link,
     "version": _read_version,
+    "mark": _read_mark,
 }

@@ -47,4 +47,12 @@ class LinkLine:
     at: datetime | None = None
 
 
-Line = Message | MemoryLine | LinkLine | Version
+@dataclass(frozen=True, slots=True)
+class MarkLine:
+    """A message (by id) of a session that was marked by hand."""
+
+    session: str
+    message: str
+
+
+Line = Message | MemoryLine | LinkLine | Version | MarkLine

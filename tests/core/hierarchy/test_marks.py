@@ -97,3 +97,22 @@ def test_marks_outlive_the_process_and_go_with_their_session(open_store: OpenSto
     assert held() == 1
     store.erase("gary")
     assert held() == 0
+
+
+def test_an_export_takes_the_marks_along(open_store: OpenStore, tmp_path: Path) -> None:
+    """By the messages' ids, so that they hold where the positions are others; a second import adds none."""
+    said = [{"role": "user", "content": text, "id": text} for text in ("a", "b", "c")]
+    with open_store(tmp_path / "one") as store:
+        bank = store.bank("gary", timezone="UTC")
+        bank.add(said, session="s")
+        bank.mark("s", "b")
+        bank.mark("s", "c")
+        bank.delete([m.id for m in bank.memories() if "c" in m.text.split()])
+        bank.export(tmp_path / "gary.jsonl")
+    store = open_store(tmp_path / "two")
+    store.bank("gary", timezone="UTC").add([{"role": "user", "content": "earlier"}], session="s")
+    for _ in range(2):
+        store.import_bank(tmp_path / "gary.jsonl")
+        with store.runtime.database.read() as connection:
+            assert marks.of_bank(connection, 1) == [("s", "b")]
+            assert marks.of_session(connection, 1) == {2}

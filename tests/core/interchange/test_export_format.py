@@ -12,7 +12,7 @@ import pytest
 from memorybank.errors import ImportFormatError, SchemaError, StoreError
 from memorybank.interchange import detect, read
 from memorybank.interchange.export_format import from_lines, to_lines
-from memorybank.interchange.export_lines import Header, LinkLine, MemoryLine
+from memorybank.interchange.export_lines import Header, LinkLine, MarkLine, MemoryLine
 from memorybank.interchange.exporter import read_export, write_export
 from memorybank.models import Level, Maker, Memory, Message, Version
 
@@ -26,6 +26,7 @@ LINES = (
         np.array([0.1, -2.5, 1e-30], np.float32),
     ),
     LinkLine("m1", "m2", "co_recalled", 0.1, AT),
+    MarkLine("s", "1"),
     Version("m1", 1, "before", Maker.LLM, AT, ("a",)),
 )
 
