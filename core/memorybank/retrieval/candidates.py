@@ -18,7 +18,6 @@ Floats = NDArray[np.float32]
 
 _DATED_SCANNED = 256  # rows of the named days whose similarity is looked up, at most
 _LEAST_SPREAD = 0.05  # hits whose cosines lie closer together are alike and must not be torn apart
-_MOST_TERMS = 32  # of a long query, coverage looks at the rarest
 _FEW = 512  # rows allowed by a filter that are compared one by one rather than searched for
 
 
@@ -38,24 +37,38 @@ class DenseSearch(Protocol):
 
 
 @dataclass(frozen=True)
-class Candidates:
-    """The candidates' rows, ascending, and per row: cosine; cosine and BM25 scaled to 0..1; coverage.
+class Eligible:
+    """The rows that may be recalled: their mask (n,), how many they are, and whether they are all."""
 
-    ``coverage`` is the share (0..1) of the idf of the query that a row holds, ``surrounding`` the share that it
-    holds together with the turns around it. ``relevance`` (n + 1,) is, for every row of the corpus, what it
-    lends to its neighbours: 0 for all but the candidates, and at -1. ``before`` and ``after`` (steps, c) are
-    the rows of the turns 1, 2, … steps before and after each candidate, -1 beyond the session.
+    mask: NDArray[np.bool_]
+    count: int
+    all: bool
+
+    @classmethod
+    def of(cls, mask: NDArray[np.bool_]) -> Eligible:
+        """Counted once."""
+        count = int(np.count_nonzero(mask))
+        return cls(mask, count, count == mask.shape[0])
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """The candidates' rows, ascending, and per row: cosine; cosine and BM25 scaled to 0..1; the words around.
+
+    ``surrounding`` is the share (0..1) of the query's idf that a row holds together with the turns around it.
+    ``relevance`` (n + 1,) is, for every row of the corpus, what it lends to its neighbours: 0 for all but the
+    candidates, and at n. ``around`` (1 + steps, 2, c) are the rows of the turns 0, 1, 2, … steps before and after
+    each candidate, n beyond the session; ``lent`` of the same shape is their relevance.
     """
 
     rows: Rows
     similarity: Floats
     dense: Floats
     lexical: Floats
-    coverage: Floats
     surrounding: Floats
     relevance: Floats
-    before: Rows
-    after: Rows
+    around: Rows
+    lent: Floats
 
     def __len__(self) -> int:
         return int(self.rows.shape[0])
@@ -63,7 +76,7 @@ class Candidates:
     @property
     def own(self) -> Floats:
         """Relevance of the candidates themselves."""
-        own: Floats = self.relevance[self.rows]
+        own: Floats = self.lent[0, 0]
         return own
 
 
@@ -71,38 +84,42 @@ def gather(
     query: Query,
     corpus: Corpus,
     settings: RetrievalSettings,
-    eligible: NDArray[np.bool_],
+    eligible: Eligible,
     dense: DenseSearch | None,
-) -> Candidates:
+) -> Candidates | None:
     """The best of the dense and of the lexical search, the best of the named days, and the turns beside them.
 
-    ``eligible`` (n,) masks the rows that may be recalled; no other row has any influence on the result, but for
-    the document frequencies, which are those of all living rows.
+    No row but the eligible has any influence on the result, but for the document frequencies, which are those
+    of all living rows. None: nothing was found.
     """
-    n = len(corpus)
-    match = corpus.lexical.match(query.terms, corpus.alive).rarest(_MOST_TERMS)
-    lexical: Floats = np.where(eligible, match.scores, np.float32(0.0)).astype(np.float32)
+    match = corpus.lexical.match(query.terms, corpus.alive, census=corpus.census)
+    lexical = match.scores if eligible.all else np.where(eligible.mask, match.scores, np.float32(0.0))
+    top = float(lexical.max(initial=0.0))
     known = _Similarities(query, corpus, dense if settings.on("dense") else None, settings.on("dense"))
     near, near_similarity = known.best(settings.candidates, eligible)
-    best = _top(lexical, settings.candidates) if settings.on("lexical") else near[:0]
-    hits = [near, best[lexical[best] > 0]]
+    hits = [near]
+    if top > 0.0 and settings.on("lexical"):
+        matching = lexical.nonzero()[0]
+        if matching.shape[0] > settings.candidates:
+            matching = matching[_top(lexical[matching], settings.candidates)]
+        hits.append(matching)
     if query.days and settings.on("date"):
-        hits.append(_dated(query, corpus, settings, eligible, lexical, known))
+        hits.append(_dated(query, corpus, settings, eligible.mask, lexical, known))
     rows = _with_neighbours(np.concatenate(hits), corpus, eligible)
+    if rows.shape[0] == 0:
+        return None
     similarity = known.of(rows)
     scaled = _scaled(similarity, near_similarity)
-    top = float(lexical.max(initial=0.0))
-    bm25: Floats = lexical[rows] / np.float32(top or 1.0)
-    steps = max(settings.context_steps, settings.association_steps, 1)
-    before, after = _along(corpus.previous, rows, steps), _along(corpus.following, rows, steps)
-    around = np.concatenate([before[: settings.context_steps], after[: settings.context_steps]])
-    coverage, surrounding = _coverage(match, eligible, rows, around)
-    relevance = np.zeros(n + 1, dtype=np.float32)
+    bm25: Floats = lexical[rows]
+    bm25 /= np.float32(top or 1.0)
+    relevance = np.zeros(len(corpus) + 1, dtype=np.float32)
     relevance[rows] = (
         settings.dense_share * settings.on("dense") * scaled
         + settings.lexical_share * settings.on("lexical") * bm25
     )
-    return Candidates(rows, similarity, scaled, bm25, coverage, surrounding, relevance, before, after)
+    around = _along(corpus, rows, max(settings.context_steps, settings.association_steps, 1))
+    surrounding = _surrounding(match, eligible, around[: settings.context_steps + 1])
+    return Candidates(rows, similarity, scaled, bm25, surrounding, relevance, around, relevance[around])
 
 
 class _Similarities:
@@ -115,25 +132,25 @@ class _Similarities:
         if self._vector is not None and corpus.vectors is not None:
             self._all = corpus.vectors @ self._vector
 
-    def best(self, n: int, eligible: NDArray[np.bool_]) -> tuple[Rows, Floats]:
+    def best(self, n: int, eligible: Eligible) -> tuple[Rows, Floats]:
         """The ``n`` most similar eligible rows, in no order."""
-        nothing = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
         if self._all is not None:
-            masked = np.where(eligible, self._all, np.float32(-2.0))
-            rows = _top(masked, n)
-            rows = rows[masked[rows] > -2.0]
+            masked = self._all if eligible.all else np.where(eligible.mask, self._all, np.float32(-2.0))
+            rows = _top(masked, min(n, eligible.count))
             return rows, self._all[rows]
         if self._vector is None or self._search is None:
-            return nothing
-        if np.count_nonzero(eligible) <= _FEW:
-            rows = np.flatnonzero(eligible)
+            return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.float32)
+        if eligible.count <= _FEW:
+            rows = np.flatnonzero(eligible.mask)
             similarity = self.of(rows)
             best = _top(similarity, n)
             return rows[best], similarity[best]
         asked = n
         while True:
             found, similarity = self._search.search(self._vector, asked)
-            keep = eligible[found]
+            if eligible.all:
+                return found[:n], similarity[:n]
+            keep = eligible.mask[found]
             if np.count_nonzero(keep) >= n or found.shape[0] < asked:
                 return found[keep][:n], similarity[keep][:n]
             asked *= 4
@@ -150,9 +167,17 @@ class _Similarities:
 
 def _top(values: Floats | NDArray[np.int32], n: int) -> Rows:
     """Positions of the ``n`` greatest values, in no order."""
-    if values.shape[0] <= n:
-        return np.arange(values.shape[0])
-    return np.argpartition(values, values.shape[0] - n)[values.shape[0] - n :]
+    size = values.shape[0]
+    if size <= n:
+        return np.arange(size)
+    least = np.partition(values, size - n)[size - n]
+    rows: Rows = (values >= least).nonzero()[0]
+    surplus = rows.shape[0] - n
+    if surplus:  # of equals the earlier
+        keep = np.ones(rows.shape[0], dtype=np.bool_)
+        keep[(values[rows] == least).nonzero()[0][-surplus:]] = False
+        rows = rows[keep]
+    return rows
 
 
 def _scaled(similarity: Floats, near: Floats) -> Floats:
@@ -163,38 +188,47 @@ def _scaled(similarity: Floats, near: Floats) -> Floats:
     if near.shape[0] == 0:
         return np.zeros_like(similarity)
     low, high = float(near.min()), float(near.max())
-    scaled: Floats = (np.maximum(similarity - low, 0.0) / max(high - low, _LEAST_SPREAD)).astype(np.float32)
+    scaled: Floats = np.maximum(similarity - np.float32(low), np.float32(0.0))
+    scaled /= np.float32(max(high - low, _LEAST_SPREAD))
     return scaled
 
 
-def _along(chain: NDArray[np.int32], rows: Rows, steps: int) -> Rows:
-    """Rows 1, 2, … ``steps`` further along a chain of neighbours, (steps, c); -1 beyond its end."""
-    along = np.empty((steps, rows.shape[0]), dtype=np.int64)
-    at: NDArray[np.int64] = chain[rows].astype(np.int64)
+def _along(corpus: Corpus, rows: Rows, steps: int) -> Rows:
+    """Rows 0, 1, 2, … ``steps`` further along both chains of neighbours, (1 + steps, 2, c); n beyond their ends."""
+    n, chains = len(corpus), corpus.chains
+    along = np.empty((1 + steps, 2, rows.shape[0]), dtype=np.intp)
+    along[0, 0] = rows
+    np.add(rows, n + 1, out=along[0, 1])
     for step in range(steps):
-        along[step] = at
-        if step + 1 < steps:
-            at = np.where(at < 0, at, chain[at])
+        chains.take(along[step], out=along[step + 1], mode="clip")  # anything but "raise" spares a copy
+    along[:, 1] -= n + 1
     return along
 
 
-def _coverage(match: Match, eligible: NDArray[np.bool_], rows: Rows, around: Rows) -> tuple[Floats, Floats]:
-    """The share of the query's idf that each row holds, alone and together with the rows ``around`` it."""
-    total = float(match.idf.sum())
-    if total == 0.0:
-        none = np.zeros(rows.shape[0], dtype=np.float32)
-        return none, none
-    share = match.idf / np.float32(total)
-    holds = match.holds(eligible)
-    held = holds[rows]
-    together = holds[around].any(axis=0) | held
-    return held @ share, together @ share
+def _surrounding(match: Match, eligible: Eligible, around: Rows) -> Floats:
+    """The share of the query's idf that each row holds together with the rows ``around`` it."""
+    if match.rows.shape[0] == 0:
+        return np.zeros(around.shape[2], dtype=np.float32)
+    held, idf = match.held()
+    bits = held[around].astype(np.uint32)
+    if not eligible.all:
+        bits[~eligible.mask.take(around, mode="clip")] = 0
+    together = np.bitwise_or.reduce(bits, axis=(0, 1))
+    bytewise = together.astype("<u4", copy=False).view(np.uint8).reshape(-1, 4)
+    holds = np.unpackbits(bytewise, axis=1, count=idf.shape[0], bitorder="little").astype(np.float32)
+    share: Floats = holds @ (idf / idf.sum())
+    return share
 
 
-def _with_neighbours(hits: Rows, corpus: Corpus, eligible: NDArray[np.bool_]) -> Rows:
-    around = np.concatenate([hits, corpus.previous[hits], corpus.following[hits]])
-    around = np.unique(around[around >= 0])
-    rows: Rows = around[eligible[around]].astype(np.int64)
+def _with_neighbours(hits: Rows, corpus: Corpus, eligible: Eligible) -> Rows:
+    near = np.zeros(len(corpus) + 1, dtype=np.bool_)
+    near[hits] = True
+    near[corpus.previous[hits]] = True  # -1, for none, is the place at the end
+    near[corpus.following[hits]] = True
+    near = near[:-1]
+    if not eligible.all:
+        near &= eligible.mask
+    rows: Rows = near.nonzero()[0]
     return rows
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybank.retrieval.lexical import LexicalIndex
+from memorybank.retrieval.lexical import Census, LexicalIndex
 
 
 @dataclass(frozen=True)
@@ -49,3 +50,23 @@ class Corpus:
 
     def __len__(self) -> int:
         return int(self.alive.shape[0])
+
+    @cached_property
+    def census(self) -> Census:
+        """How many rows are alive, and how many terms they have."""
+        return self.lexical.census(self.alive)
+
+    @cached_property
+    def chains(self) -> NDArray[np.intp]:
+        """Both chains of neighbours laid end to end, to be walked in one step: (2 * (n + 1),).
+
+        The first half leads to ``previous``, the second (row r stands at n + 1 + r) to ``following``; beyond a
+        session's end lies the row n, which leads to itself.
+        """
+        n = len(self)
+        chains = np.empty((2, n + 1), dtype=np.intp)
+        chains[0, :n], chains[1, :n] = self.previous, self.following
+        chains[chains < 0] = n
+        chains[:, n] = n
+        chains[1] += n + 1
+        return chains.reshape(-1)

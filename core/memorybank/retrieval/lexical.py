@@ -26,6 +26,10 @@ B = 0.4  # strength of the length norm (same measurement; as Anserini uses them 
 ASKS = 0
 """The mark of a text that ends in a question, given among its hashes. It is no term: see ``LexicalIndex.asks``."""
 
+BITS = 32
+"""Terms of a query of which ``Match.held`` tells rows apart."""
+_POWERS = 2.0 ** np.arange(BITS)
+
 _MERGE_ROWS = (
     1024  # the tail is merged at this many rows, or at a quarter of the merged part when that is more
 )
@@ -45,11 +49,11 @@ class _Segment:
         """Begin and end of the postings of each wanted term (empty where the term is unknown)."""
         if self.terms.shape[0] == 0:
             return [(0, 0)] * wanted.shape[0]
-        at = np.searchsorted(self.terms, wanted)
-        at[at == self.terms.shape[0]] = 0
-        begin = self.start[at]
-        end = np.where(self.terms[at] == wanted, self.start[at + 1], begin)
-        return list(zip(begin.tolist(), end.tolist(), strict=True))
+        at = self.terms.searchsorted(wanted)
+        found = (self.terms.take(at, mode="clip") == wanted).tolist()
+        begin = self.start[at].tolist()
+        end = self.start.take(at + 1, mode="clip").tolist()
+        return [(b, e if f else b) for b, e, f in zip(begin, end, found, strict=True)]
 
 
 class _State(NamedTuple):
@@ -61,36 +65,40 @@ class _State(NamedTuple):
     asks: NDArray[np.bool_]
 
 
+class Census(NamedTuple):
+    """How many rows of a snapshot are alive, and how many terms they have together."""
+
+    living: int
+    terms: int
+
+
 class Match(NamedTuple):
     """BM25 of every row, and what it is made of.
 
     ``scores`` float32 (n,), 0 where nothing matches or the row is dead. ``idf`` float32 (terms,): the weight of
-    each query term among the living rows; an unknown term weighs most. ``rows`` and ``which`` are the matches
-    themselves: a row, and the position of a query term that it holds.
+    each query term among the living rows; an unknown term weighs most. ``rows`` are the living rows that hold
+    the first term, then those that hold the second, and so on; ``sizes`` (terms,) how many each.
     """
 
     scores: NDArray[np.float32]
     idf: NDArray[np.float32]
     rows: NDArray[np.int32]
-    which: NDArray[np.int64]
+    sizes: NDArray[np.int64]
 
-    def rarest(self, most: int) -> Match:
-        """The same scores, but matches and idf of the ``most`` rarest query terms only."""
-        if self.idf.shape[0] <= most:
-            return self
-        kept = np.argsort(-self.idf, kind="stable")[:most]
-        place = np.full(self.idf.shape[0], -1, dtype=np.int64)
-        place[kept] = np.arange(most)
-        which = place[self.which]
-        inside = which >= 0
-        return Match(self.scores, self.idf[kept], self.rows[inside], which[inside])
+    def held(self) -> tuple[NDArray[np.float64], NDArray[np.float32]]:
+        """Which query terms each row holds, as the bits of a whole number (n + 1,), and the terms' idf by bit.
 
-    def holds(self, eligible: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Whether an eligible row holds a query term: (n + 1, terms); the last row, at -1, holds none."""
-        keep = eligible[self.rows]
-        found = np.zeros((eligible.shape[0] + 1, self.idf.shape[0]), dtype=np.bool_)
-        found[self.rows[keep], self.which[keep]] = True
-        return found
+        Of more than ``BITS`` terms only the rarest count. The last row, at -1, holds none.
+        """
+        q, idf = self.idf.shape[0], self.idf
+        bits = _POWERS[:q]
+        if q > BITS:
+            kept = np.argsort(-idf, kind="stable")[:BITS]
+            bits, idf = np.zeros(q), idf[kept]
+            bits[kept] = _POWERS
+        n = self.scores.shape[0]
+        held = np.bincount(self.rows, np.repeat(bits, self.sizes), n + 1)
+        return held.astype(np.float64, copy=False), idf
 
 
 class LexicalIndex:
@@ -198,28 +206,46 @@ class LexicalIndex:
         """BM25 of every row of the snapshot ``alive`` (n,): float32 (n,), 0 where dead or nothing matches."""
         return self.match(query_terms, alive).scores
 
-    def match(self, query_terms: Terms, alive: NDArray[np.bool_], *, k1: float = K1, b: float = B) -> Match:
+    def census(self, alive: NDArray[np.bool_]) -> Census:
+        """What ``match`` needs to know of the living rows; pass it on where the same snapshot is asked often."""
+        n = alive.shape[0]
+        living = int(np.count_nonzero(alive))
+        lengths = self._state.lengths[:n]
+        return Census(living, int((lengths if living == n else lengths[alive]).sum()))
+
+    def match(
+        self,
+        query_terms: Terms,
+        alive: NDArray[np.bool_],
+        *,
+        census: Census | None = None,
+        k1: float = K1,
+        b: float = B,
+    ) -> Match:
         """BM25 with the idf and the matches it is made of. ``query_terms`` uint64 (q,) unique hashes."""
         n, q = alive.shape[0], query_terms.shape[0]
         state = self._state
-        living = int(np.count_nonzero(alive))
+        living, total = census or self.census(alive)
         if n == 0 or q == 0 or living == 0:
-            nothing = np.zeros(0, dtype=np.int64)
-            zeros = np.zeros(n, dtype=np.float32)
-            return Match(zeros, np.zeros(q, dtype=np.float32), nothing.astype(np.int32), nothing)
+            none = np.zeros(0, dtype=np.int32)
+            return Match(
+                np.zeros(n, dtype=np.float32), np.zeros(q, dtype=np.float32), none, np.zeros(q, np.int64)
+            )
         rows, counts, sizes = _postings(state, query_terms, n)
-        which = np.repeat(np.arange(q), sizes)
         if living < n:
             keep = alive[rows]
-            rows, counts, which = rows[keep], counts[keep], which[keep]
-            sizes = np.bincount(which, minlength=q)
+            rows, counts = rows[keep], counts[keep]
+            ends = np.concatenate([[0], np.cumsum(keep)])[np.cumsum(sizes)]
+            sizes = np.diff(ends, prepend=0)
         idf = np.log1p((living - sizes + 0.5) / (sizes + 0.5))
-        lengths = state.lengths[:n]
-        mean = float(lengths[alive].sum() if living < n else lengths.sum()) / living or 1.0
-        norm = k1 * (1.0 - b) + (k1 * b / mean) * lengths[rows]
-        weight = idf[which]
-        scores = np.bincount(rows, weights=weight * counts * (k1 + 1.0) / (counts + norm), minlength=n)
-        return Match(scores.astype(np.float32), idf.astype(np.float32), rows, which)
+        norm = state.lengths[rows] * (k1 * b / (total / living or 1.0))
+        norm += k1 * (1.0 - b)
+        norm += counts
+        weights = np.repeat(idf * (k1 + 1.0), sizes)
+        weights *= counts
+        weights /= norm
+        scores = np.bincount(rows, weights=weights, minlength=n)
+        return Match(scores.astype(np.float32), idf.astype(np.float32), rows, sizes)
 
 
 def _empty_segment() -> _Segment:
@@ -270,23 +296,21 @@ def _postings(
     merged, tail = state.merged, state.tail
     rows: list[NDArray[np.int32]] = []
     counts: list[Counts] = []
-    sizes = np.zeros(query_terms.shape[0], dtype=np.int64)
-    for number, (term, (begin, end)) in enumerate(
-        zip(query_terms.tolist(), merged.slices(query_terms), strict=True)
-    ):
+    sizes = [0] * query_terms.shape[0]
+    for number, (begin, end) in enumerate(merged.slices(query_terms)):
         if begin < end:
             part = merged.rows[begin:end]
-            stop = int(np.searchsorted(part, n)) if part[-1] >= n else end - begin
+            stop = int(part.searchsorted(n)) if part[-1] >= n else end - begin
             rows.append(part[:stop])
             counts.append(merged.counts[begin : begin + stop])
             sizes[number] = stop
-        posting = tail.get(term)
+        posting = tail.get(int(query_terms[number])) if tail else None
         if posting is not None:
             part = np.frombuffer(posting[0].tobytes(), dtype=np.int32)
-            stop = int(np.searchsorted(part, n))
+            stop = int(part.searchsorted(n))
             rows.append(part[:stop])
             counts.append(np.frombuffer(posting[1].tobytes(), dtype=np.uint16)[:stop])
             sizes[number] += stop
     if not rows:
-        return np.zeros(0, dtype=np.int32), np.zeros(0), sizes
-    return np.concatenate(rows), np.concatenate(counts).astype(np.float64), sizes
+        return np.zeros(0, dtype=np.int32), np.zeros(0), np.array(sizes, dtype=np.int64)
+    return np.concatenate(rows), np.concatenate(counts).astype(np.float64), np.array(sizes, dtype=np.int64)

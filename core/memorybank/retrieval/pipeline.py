@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from memorybank.errors import InvalidInputError
 from memorybank.retrieval import signals
-from memorybank.retrieval.candidates import Candidates, DenseSearch, Floats, Rows, gather
+from memorybank.retrieval.candidates import Candidates, DenseSearch, Eligible, Floats, Rows, gather
 from memorybank.retrieval.corpus import Corpus
 from memorybank.retrieval.query import Query, make_query
-from memorybank.retrieval.settings import LEXICAL, Floor, RetrievalSettings
+from memorybank.retrieval.settings import LEXICAL, STAGES, Floor, RetrievalSettings, Stage
 
 __all__ = ["Query", "Ranking", "make_query", "rank"]
 
@@ -63,30 +63,29 @@ def rank(
     """
     if k < 0:
         raise InvalidInputError(f"k is {k}; give 0 or more")
-    eligible = corpus.alive & (~corpus.archived if allowed is None else allowed)
-    if k == 0 or not eligible.any():
+    mask = corpus.alive & (~corpus.archived if allowed is None else allowed)
+    eligible = Eligible.of(mask)
+    if k == 0 or eligible.count == 0:
         return _empty()
     if query.refers_to is not None:
-        query = _placed(query, corpus, eligible)
+        query = _placed(query, corpus, mask)
     candidates = gather(query, corpus, settings, eligible, dense)
-    if len(candidates) == 0:
+    if candidates is None:
         return _empty()
-    parts = _parts(query, corpus, settings, candidates)
+    said = signals.said_on(query, corpus, candidates) if query.days else None
+    sheet = _stages(query, corpus, settings, candidates, said)
     if settings.on("retention") and retention is not None and rank_weight:
-        parts["retention"] = (settings.retention * rank_weight * retention[candidates.rows]).astype(
-            np.float32
-        )
+        sheet.add("retention", settings.retention * rank_weight, retention[candidates.rows])
     if settings.on("activation") and activation is not None:
-        parts["activation"] = (settings.activation * activation[candidates.rows]).astype(np.float32)
-    scores = np.zeros(len(candidates), dtype=np.float32)
-    for part in parts.values():
-        scores += part
-    order = np.argsort(-scores, kind="stable")  # of equals the earlier row, whatever was searched
+        sheet.add("activation", settings.activation, activation[candidates.rows])
+    scores = sheet.total()
+    order = (-scores).argsort(kind="stable")  # of equals the earlier row, whatever was searched
     floor = settings.floor(embedder if query.vector is not None else LEXICAL)
-    evidence = _evidence(query, corpus, floor, candidates)
+    order = order[: max(k, floor.looks_at)]
+    evidence = _evidence(query, floor, candidates, said, order)
     if min_score == "auto":
-        if evidence[order[: floor.looks_at]].max() < floor.threshold:
-            order = order[:0]
+        if evidence[: floor.looks_at].max() < floor.threshold:
+            return _empty()
     elif min_score is not None:
         order = order[scores[order] >= min_score]
     order = order[:k]
@@ -96,9 +95,32 @@ def rank(
         scores[order],
         candidates.similarity[order],
         np.ones(rows.shape[0], dtype=np.float32) if retention is None else retention[rows].astype(np.float32),
-        evidence[order],
-        {name: part[order] for name, part in parts.items()},
+        evidence[: rows.shape[0]],
+        sheet.parts(order),
     )
+
+
+class _Sheet:
+    """What each stage adds to each of ``size`` candidates: one line a stage."""
+
+    def __init__(self, size: int) -> None:
+        self._names: list[str] = []
+        self._lines: Floats = np.zeros((len(STAGES), size), dtype=np.float32)
+
+    def add(self, stage: Stage, weight: float, signal: NDArray[np.floating] | None) -> None:
+        """A line of ``weight`` times the signal; of zeros where there is none."""
+        if signal is not None:
+            np.multiply(signal, weight, out=self._lines[len(self._names)], casting="same_kind")
+        self._names.append(stage)
+
+    def total(self) -> Floats:
+        """The sum of all lines so far."""
+        total: Floats = self._lines[: len(self._names)].sum(axis=0)
+        return total
+
+    def parts(self, order: Rows) -> dict[str, Floats]:
+        """The lines of some candidates by stage."""
+        return dict(zip(self._names, self._lines[: len(self._names), order], strict=True))
 
 
 def _placed(query: Query, corpus: Corpus, eligible: NDArray[np.bool_]) -> Query:
@@ -108,79 +130,76 @@ def _placed(query: Query, corpus: Corpus, eligible: NDArray[np.bool_]) -> Query:
     return replace(query, days=(*query.days, (day, day)))
 
 
-def _parts(
-    query: Query, corpus: Corpus, settings: RetrievalSettings, candidates: Candidates
-) -> dict[str, Floats]:
-    s = settings
-    parts: dict[str, Floats] = {}
+def _stages(
+    query: Query, corpus: Corpus, settings: RetrievalSettings, candidates: Candidates, said: Floats | None
+) -> _Sheet:
+    s, sheet = settings, _Sheet(len(candidates))
     if s.on("dense"):
-        parts["dense"] = s.cosine * candidates.dense
+        sheet.add("dense", s.cosine, candidates.dense)
     if s.on("lexical"):
-        parts["lexical"] = s.bm25 * candidates.lexical
+        sheet.add("lexical", s.bm25, candidates.lexical)
     if s.on("context"):
-        parts["context"] = s.context * candidates.surrounding
+        sheet.add("context", s.context, candidates.surrounding)
     if s.on("date"):
-        parts["date"] = _date(query, corpus, s, candidates)
+        sheet.add("date", 1.0, _date(query, corpus, s, candidates, said))
     if s.on("session"):
-        parts["session"] = s.session * signals.sessions(corpus, candidates, s.session_best)
+        sheet.add("session", s.session, signals.sessions(corpus, candidates, s.session_best))
     if s.on("association"):
-        parts["association"] = s.association * signals.neighbours(
-            candidates, s.association_steps, s.association_decay
-        )
+        lent = signals.neighbours(candidates, s.association_steps, s.association_decay)
+        sheet.add("association", s.association, lent)
     if s.on("reply"):
-        parts["reply"] = s.reply * signals.replies(corpus, candidates)
+        sheet.add("reply", s.reply, signals.replies(corpus, candidates))
     if s.on("form"):
-        parts["form"] = s.question * signals.questions(corpus, candidates) + s.length * signals.lengths(
-            corpus, candidates, s.length_cap
-        )
+        form = s.length * signals.lengths(corpus, candidates, s.length_cap)
+        form += np.float32(s.question) * signals.questions(corpus, candidates)
+        sheet.add("form", 1.0, form)
     if s.on("links"):
-        parts["links"] = s.links * signals.linked(corpus, candidates, s.damping, s.link_steps)
+        linked = None
+        if corpus.link_from.shape[0]:
+            linked = signals.linked(corpus, candidates, s.damping, s.link_steps)
+        sheet.add("links", s.links, linked)
     if s.on("speaker"):
-        parts["speaker"] = _speaker(query, corpus, s, candidates, parts)
-    return {name: part.astype(np.float32, copy=False) for name, part in parts.items()}
+        _speaker(query, corpus, s, candidates, sheet)
+    return sheet
 
 
 def _speaker(
-    query: Query,
-    corpus: Corpus,
-    settings: RetrievalSettings,
-    candidates: Candidates,
-    parts: dict[str, Floats],
-) -> Floats:
-    signal = signals.speakers(query, corpus, candidates)
-    if len(query.named) != 1:
-        return signal
-    if query.only_days and settings.on("date"):
-        return signal * np.float32(settings.only_days / 4)  # of the day's rows theirs come first
-    others = np.zeros_like(signal)
-    for part in parts.values():
-        others += part
-    agreement = signals.agreement(signal, others, settings.agreement)
-    return signal * np.float32(settings.speaker * agreement)
+    query: Query, corpus: Corpus, settings: RetrievalSettings, candidates: Candidates, sheet: _Sheet
+) -> None:
+    signal = weight = None
+    if len(query.named) == 1:
+        signal = signals.speakers(query.named[0], corpus, candidates)
+        if query.only_days and settings.on("date"):
+            weight = settings.only_days / 4  # of the day's rows theirs come first
+        else:
+            weight = settings.speaker * signals.agreement(signal, sheet.total(), settings.agreement)
+    sheet.add("speaker", weight or 0.0, signal if weight else None)
 
 
-def _date(query: Query, corpus: Corpus, settings: RetrievalSettings, candidates: Candidates) -> Floats:
+def _date(
+    query: Query, corpus: Corpus, settings: RetrievalSettings, candidates: Candidates, said: Floats | None
+) -> Floats | None:
+    if said is None and not query.asks_when:
+        return None
     part = np.zeros(len(candidates), dtype=np.float32)
-    if query.days:
-        said = signals.said_on(query, corpus, candidates)
+    if said is not None:
         part += settings.date * said
         part += settings.mention * signals.points_at(query, corpus, candidates)
         if query.only_days:
-            much = signals.lengths(corpus, candidates, settings.salience_cap) / math.log1p(
-                settings.salience_cap
-            )
+            cap = settings.salience_cap
+            much = signals.lengths(corpus, candidates, cap) / np.float32(math.log1p(cap))
             part += (said > 0) * (settings.only_days + settings.salience * much)
     if query.asks_when:
         part += settings.when * signals.tells_when(corpus, candidates)
     return part
 
 
-def _evidence(query: Query, corpus: Corpus, floor: Floor, candidates: Candidates) -> Floats:
-    evidence: Floats = floor.similarity * candidates.similarity + floor.context * candidates.surrounding
-    if query.days:
-        weight = 1.0 if query.only_days else floor.date
-        evidence = evidence + weight * signals.said_on(query, corpus, candidates)
-    return evidence.astype(np.float32)
+def _evidence(query: Query, floor: Floor, candidates: Candidates, said: Floats | None, rows: Rows) -> Floats:
+    evidence: Floats = floor.similarity * candidates.similarity[rows]
+    evidence += floor.context * candidates.surrounding[rows]
+    if said is not None:
+        evidence += (1.0 if query.only_days else floor.date) * said[rows]
+    return evidence
 
 
 def _empty() -> Ranking:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +13,11 @@ from memorybank.retrieval.corpus import Corpus
 from memorybank.retrieval.query import Query
 
 
-def speakers(query: Query, corpus: Corpus, candidates: Candidates) -> Floats:
+def speakers(named: int, corpus: Corpus, candidates: Candidates) -> Floats:
     """+1/2 for rows of the one speaker that the query names, -1/2 for other speakers' rows, else 0."""
-    if len(query.named) != 1:
-        return np.zeros(len(candidates), dtype=np.float32)
     speaker = corpus.speaker[candidates.rows]
-    signal: Floats = (speaker == query.named[0]) - np.float32(0.5)
-    signal[speaker < 0] = 0.0
+    signal: Floats = (speaker == named) - np.float32(0.5)
+    signal *= speaker >= 0
     return signal
 
 
@@ -38,48 +37,69 @@ def sessions(corpus: Corpus, candidates: Candidates, best: int) -> Floats:
 
     Rows of no session (summaries, notes) stand for themselves.
     """
-    rows, own = candidates.rows, candidates.own
-    session = corpus.session[rows].astype(np.int64)
-    key = (session << 32) + corpus.day[rows]
-    alone = session < 0
-    key[alone] = -1 - rows[alone]
-    order = np.lexsort((-own, key))
-    ordered = key[order]
-    first = np.concatenate([[True], ordered[1:] != ordered[:-1]])
-    group = np.cumsum(first) - 1
-    rank = np.arange(order.shape[0]) - np.flatnonzero(first)[group]
-    sums = np.bincount(group, weights=np.where(rank < best, own[order], 0.0))
-    signal = np.empty(order.shape[0], dtype=np.float32)
-    signal[order] = (sums / best)[group]
-    signal[alone] = own[alone]
+    rows, own, c = candidates.rows, candidates.own, len(candidates)
+    session = corpus.session[rows]
+    key = session.astype(np.int64)
+    key <<= 32
+    key += corpus.day[rows]
+    alone = (session < 0).nonzero()[0]
+    if alone.shape[0]:
+        key[alone] = -1 - alone
+    order = np.lexsort((own, key))
+    ordered, value = key[order], own[order]
+    last = np.empty(c, dtype=np.bool_)
+    last[-1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=last[:-1])
+    ends = last.nonzero()[0]
+    sums = value[ends]
+    for back in range(1, min(best, c)):
+        at = (
+            ends - back
+        )  # before the first group lies the last, which is another one as there are c > back rows
+        sums = sums + value[at] * (ordered[at] == ordered[ends])
+    sums = sums * np.float32(1 / best)
+    signal = np.empty(c, dtype=np.float32)
+    signal[order] = sums[last.cumsum() - last]
+    if alone.shape[0]:
+        signal[alone] = own[alone]
     return signal
 
 
 def neighbours(candidates: Candidates, steps: int, decay: float) -> Floats:
     """Relevance lent by the turns up to ``steps`` before and after, times ``decay`` per step of distance."""
-    weights = np.float32(decay) ** np.arange(1, steps + 1, dtype=np.float32)
-    lent = candidates.relevance[candidates.before[:steps]] + candidates.relevance[candidates.after[:steps]]
-    signal: Floats = weights @ lent
+    signal: Floats = _decays(steps, decay) @ candidates.lent[1 : steps + 1].reshape(2 * steps, -1)
     return signal
+
+
+@lru_cache(maxsize=8)
+def _decays(steps: int, decay: float) -> Floats:
+    return np.repeat(np.float32(decay) ** np.arange(1, steps + 1, dtype=np.float32), 2)
 
 
 def replies(corpus: Corpus, candidates: Candidates) -> Floats:
     """Relevance of the turn before, where that turn ends in a question: an answer may share no word with it."""
-    before = candidates.before[0]
-    asked = (before >= 0) & corpus.lexical.asks[before]
-    signal: Floats = candidates.relevance[before] * asked
+    asked = corpus.lexical.asks.take(
+        candidates.around[1, 0], mode="clip"
+    )  # beyond the session nothing is lent
+    signal: Floats = candidates.lent[1, 0] * asked
     return signal
 
 
-def questions(corpus: Corpus, candidates: Candidates) -> Floats:
-    """1 for rows that end in a question."""
-    return corpus.lexical.asks[candidates.rows].astype(np.float32)
+def questions(corpus: Corpus, candidates: Candidates) -> NDArray[np.bool_]:
+    """Whether each row ends in a question."""
+    asks: NDArray[np.bool_] = corpus.lexical.asks[candidates.rows]
+    return asks
 
 
 def lengths(corpus: Corpus, candidates: Candidates, cap: int) -> Floats:
     """log(1 + terms) of each row, at most that of ``cap`` terms."""
-    signal: Floats = np.log1p(np.minimum(corpus.length[candidates.rows], cap)).astype(np.float32)
+    signal: Floats = _logarithms(cap)[np.minimum(corpus.length[candidates.rows], cap)]
     return signal
+
+
+@lru_cache(maxsize=8)
+def _logarithms(most: int) -> Floats:
+    return np.log1p(np.arange(most + 1)).astype(np.float32)
 
 
 def linked(corpus: Corpus, candidates: Candidates, damping: float, steps: int) -> Floats:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from memorybank.errors import InvalidInputError
-from memorybank.retrieval.lexical import K1, B, LexicalIndex
+from memorybank.retrieval.lexical import BITS, K1, B, LexicalIndex
 
 Row = tuple[NDArray[np.uint64], NDArray[np.uint16]]
 
@@ -119,16 +119,22 @@ def test_matches_and_idf() -> None:
     """A match names every row and query term that meet; a rarer term weighs more, an unknown one most."""
     index = LexicalIndex.build([_row({1: 9}), _row({1: 1, 2: 1}), _row({3: 1})])
     match = index.match(np.array([1, 2, 99], dtype=np.uint64), np.ones(3, dtype=bool))
-    assert match.holds(np.ones(3, dtype=bool)).tolist() == [
-        [True, False, False],
-        [True, True, False],
-        [False, False, False],
-        [False, False, False],
-    ]
-    rarest = match.rarest(2)
-    assert rarest.idf.tolist() == sorted(match.idf.tolist(), reverse=True)[:2]
-    assert rarest.holds(np.ones(3, dtype=bool))[1].tolist() == [False, True]
+    held, idf = match.held()
+    assert held.tolist() == [0b001, 0b011, 0, 0]
+    assert idf.tolist() == match.idf.tolist()
     assert match.idf[2] > match.idf[1] > match.idf[0] > 0
+
+
+def test_of_many_terms_the_rarest_tell_rows_apart() -> None:
+    """Beyond ``BITS`` query terms those that most rows hold are left out of ``held``, not of the scores."""
+    rows = [_row(dict.fromkeys(range(1, BITS + 3), 1)), _row({1: 1, 2: 1}), _row({1: 1, 2: 1})]
+    terms = np.arange(1, BITS + 3, dtype=np.uint64)
+    match = LexicalIndex.build(rows).match(terms, np.ones(3, dtype=bool))
+    held, idf = match.held()
+    assert len(idf) == BITS
+    assert idf.min() >= np.sort(match.idf)[1:].min()
+    assert [int(bits).bit_count() for bits in held.tolist()] == [BITS, 0, 0, 0]
+    assert match.scores[1] > 0
 
 
 def test_shapes_that_do_not_fit_are_refused() -> None:
