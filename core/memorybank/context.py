@@ -17,7 +17,6 @@ from memorybank.models import Context, Level, Memory, Message, Recalled
 from memorybank.text.language import Language, detect
 from memorybank.tokens import TokenCounter, truncate
 
-
 _LEAST_QUOTED = 8  # characters; anything shorter may stand anywhere by chance
 
 
