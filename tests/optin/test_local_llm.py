@@ -17,7 +17,7 @@ import os
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -103,16 +103,19 @@ def test_a_reply_streams(model: RemoteModel) -> None:
 
 
 @pytest.mark.parametrize("language", ["en", "cn"])
-def test_days_are_consolidated(
-    bank: MemoryBank, language: str, record_property: Callable[[str, object], None]
-) -> None:
-    """Every day is written or told as failed; what is stored is text; nothing that was said is lost."""
+def test_days_are_consolidated(bank: MemoryBank, language: str) -> None:
+    """Every day is written or told as failed; what is stored is text; nothing that was said is lost.
+
+    ``pytest -rP`` shows calls, tokens, failures, and what was written.
+    """
     _, now = told(bank, language)
     before = [bank.history(session) for session in bank.sessions()]
     done = bank.consolidate(now=now, settings=HierarchySettings(timeout=REPLY))
-    for name in ("calls", "prompt_tokens", "reply_tokens"):
-        record_property(name, getattr(done, name))
-    record_property("failed", [failure.reason for failure in done.failed])
+    print(f"{done.calls} calls, {done.prompt_tokens} tokens to the model, {done.reply_tokens} from it")
+    for failure in done.failed:
+        print(f"failed: {failure.subject}: {failure.reason}")
+    for memory in done.made:
+        print(f"{memory.level.value} {memory.began.date()}: {memory.text}")
     assert done.calls >= 2 * DAYS - 2 * (len(done.failed) > 0)
     assert done.prompt_tokens > done.calls * 50
     assert len(done.made) + len(done.failed) >= DAYS
