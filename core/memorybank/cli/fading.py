@@ -31,7 +31,7 @@ from memorybank.evaluation.bounds import checks
 from memorybank.evaluation.fading import CREDITS, Faded, at_the_end, through_a_year
 from memorybank.evaluation.memo import memo_of
 from memorybank.evaluation.plots import plot_lines
-from memorybank.evaluation.rules import FORMS, UNITS, grid, presets
+from memorybank.evaluation.rules import FORMS, STRONG, UNITS, grid, presets
 from memorybank.evaluation.snapshots import filled
 from memorybank.interchange import Problem
 
@@ -40,7 +40,10 @@ def forgetting(
     file: FileArgument,
     questions: QuestionsOption = None,
     units: Annotated[
-        str, typer.Option("--units", help="Units of the curves, comma-separated.", metavar="A,B")
+        str,
+        typer.Option(
+            "--units", help="Units of the curves, comma-separated; none: only the presets.", metavar="A,B"
+        ),
     ] = ",".join(UNITS),
     asks: Annotated[
         int, typer.Option("--asks", min=1, help="Questions a conversation in the simulated year.")
@@ -53,10 +56,10 @@ def forgetting(
     plot: PlotOption = None,
 ) -> None:
     """Every rule of forgetting on the same questions: what it costs at the end, and through a year of use."""
-    wanted = [name.strip() for name in units.split(",") if name.strip()]
+    wanted = [] if units == "none" else [name.strip() for name in units.split(",") if name.strip()]
     unknown = sorted(set(wanted) - set(UNITS))
-    if unknown or not wanted:
-        raise InvalidInputError(f"--units {units!r}: give some of {', '.join(UNITS)}")
+    if unknown:
+        raise InvalidInputError(f"--units {units!r}: give some of {', '.join(UNITS)}, or none")
     chosen = memo_of(embedder_named(embedder))
     dataset, cases = cases_of(file, questions, sample)
     rules = [*presets(seed), *grid(FORMS, wanted)]
@@ -68,7 +71,7 @@ def forgetting(
             for row in at_the_end(snapshots, cases, rules, reinforced=used, progress=progress)
         ]
         years = through_a_year(
-            snapshots, cases, presets(seed), CREDITS, seed=seed, count=asks, progress=progress
+            snapshots, cases, [*presets(seed), STRONG], CREDITS, seed=seed, count=asks, progress=progress
         )
     settings = {
         "file": str(file),

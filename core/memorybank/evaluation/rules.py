@@ -56,6 +56,10 @@ def presets(seed: int) -> list[Rule]:
     ]
 
 
+STRONG = Rule("prior of .5", "soft", ForgettingPolicy(rank_weight=0.5, curve=ForgettingCurve(UNITS["month"])))
+"""In the simulated year besides the presets: what a prior can gain where questions come up again."""
+
+
 def grid(forms: Sequence[Form] = FORMS, units: Sequence[str] = tuple(UNITS)) -> list[Rule]:
     """Every form with every unit, once soft and once hard."""
     found = []
