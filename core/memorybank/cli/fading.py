@@ -166,9 +166,9 @@ def _print_forgetting(found: Mapping[str, Any]) -> None:
 def _plot_forgetting(rows: Sequence[Faded], path: Path) -> None:
     lines: dict[str, list[tuple[float, float]]] = {}
     for row in rows:
-        if row.rule.unit:
+        if row.rule.policy.curve is not None:
             used = ", reinforced" if row.reinforced else ""
-            days = UNITS[row.rule.unit].total_seconds() / 86_400
+            days = row.rule.policy.curve.unit.total_seconds() / 86_400
             lines.setdefault(f"{row.rule.name}, {row.rule.effect}{used}", []).append(
                 (days, row.measures["recall@10"])
             )
