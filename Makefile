@@ -44,11 +44,11 @@ types: $(DEVELOPER)
 check: lint types test
 
 notebooks: $(DEVELOPER)
-	$(BIN)/python -m pip install --quiet --group notebooks
-	$(BIN)/python -m pytest -q tests/docs/test_notebooks.py
+	$(BIN)/python -m pytest -q tests/langchain/test_cookbook.py tests/llamaindex/test_llamaindex_cookbook.py
 
 DATA ?= ../shared/data
 eval: $(DEVELOPER)
+	@test -e $(DATA)/locomo_dev.json || { echo "make eval needs labelled conversations, which are not part of this project: make eval DATA=folder (docs/evaluation.md)"; exit 1; }
 	$(BIN)/memorybank eval locomo $(DATA)/locomo_dev.json
 	$(BIN)/memorybank eval memorybank $(DATA)/memorybank_en_dev.json --questions $(DATA)/memorybank_en_dev_questions.jsonl
 	$(BIN)/memorybank eval memorybank $(DATA)/memorybank_cn_dev.json --questions $(DATA)/memorybank_cn_dev_questions.jsonl

@@ -91,7 +91,7 @@ def to_message(message: BaseMessage) -> Message:
     return Message(
         role=role,
         text=str(message.text),
-        id=None if not message.id else usable_name(message.id),
+        id=usable_name(message.id) if message.id and message.id.strip() else None,
         name=name,
         payload=to_payload(message),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from hashlib import blake2b
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -75,9 +76,17 @@ def replies(messages: Sequence[BaseMessage], cursor: Cursor, *, last: bool) -> l
     ]
 
 
+def name_of(message: BaseMessage) -> str:
+    """The message's id, or what stands for one where the graph left it blank: its kind and words."""
+    if message.id and message.id.strip():
+        return message.id
+    words = f"{message.type}\0{message.text}".encode("utf-8", "surrogatepass")
+    return f"blank#{blake2b(words, digest_size=12).hexdigest()}"
+
+
 def moved(cursor: Cursor, stored: Sequence[BaseMessage]) -> Cursor:
     """The cursor after these messages."""
-    ids = (*cursor.seen, *(message.id for message in stored if message.id))
+    ids = (*cursor.seen, *(name_of(message) for message in stored))
     return Cursor(cursor.session, ids[-_REMEMBERED:], cursor.asked)
 
 
@@ -105,7 +114,7 @@ def answer_to(messages: Sequence[BaseMessage], asked: Collection[str]) -> str:
 def _unsettled(messages: Sequence[BaseMessage], cursor: Cursor) -> Sequence[BaseMessage] | None:
     """What follows the last message dealt with; if none of those is there, what begins with the user's turn."""
     for i in range(len(messages) - 1, -1, -1):
-        if messages[i].id in cursor.seen:
+        if name_of(messages[i]) in cursor.seen:
             return messages[i + 1 :]
     return next((messages[i:] for i, message in enumerate(messages) if message.id in cursor.asked), None)
 

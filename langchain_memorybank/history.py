@@ -75,6 +75,8 @@ class MemoryBankChatMessageHistory(BaseChatMessageHistory):
             return
         try:
             self.bank.add([item for _, item in items], session=self.session_id)
+        except InvalidInputError:
+            raise  # not kept: what is refused once is refused again, and would block what follows
         except Exception as error:
             _unsaved.keep(self.bank, self.session_id, items)
             logger.exception(

@@ -16,7 +16,15 @@ from memorybank.hierarchy import consolidation
 from memorybank.hierarchy.consolidation import Progress
 from memorybank.hierarchy.due import due, standing
 from memorybank.hierarchy.settings import HierarchySettings
-from memorybank.intake import check_count, check_levels, check_name, to_messages
+from memorybank.intake import (
+    check_count,
+    check_kind,
+    check_levels,
+    check_name,
+    check_recalled,
+    check_shown,
+    to_messages,
+)
 from memorybank.models import Consolidated, Context, Level, Memory, Message, Recalled
 
 
@@ -140,11 +148,15 @@ class MemoryBank(BankReading, BankKeeping):
         the session ``asking``): words of the answer that only repeat it are no sign of use. ``asking`` as in
         ``recall``.
         """
+        listed = check_recalled(recalled)
+        for text, what in ((answer, "answer"), (query, "query")):
+            if text is not None:
+                check_kind(text, str, what)
         name = None if asking is None else check_name(asking, "asking")
         if query is None and answer is not None and name is not None:
             said = reporting.history(self._runtime, self._owner, name, 1, "user")
             query = said[0].text if said else None
-        used = recalling.used(recalled, answer, query)
+        used = recalling.used(listed, answer, query)
         return reinforcing.reinforce(self._runtime, self._owner, used, asking=name, now=self._now(now))
 
     def context(
@@ -178,7 +190,7 @@ class MemoryBank(BankReading, BankKeeping):
             max_tokens=max_tokens,
             window=window,
             language=self._language,
-            shown=frozenset(shown),
+            shown=check_shown(shown),
         )
         if reinforce and not self._runtime.database.read_only:
             reinforcing.reinforce(
@@ -251,6 +263,10 @@ class MemoryBank(BankReading, BankKeeping):
         in the result and is tried again then. ``settings``: lengths, timeout, prompts. ``progress`` is called
         with what is being written, how many days are done, and how many there are.
         """
+        if settings is not None:
+            check_kind(settings, HierarchySettings, "settings")
+        if progress is not None and not callable(progress):
+            raise InvalidInputError(f"progress must be callable, not {type(progress).__name__}")
         moment = self._now(now)
         last = self._yesterday(moment) if until is None else self._day(until, "until")
         return consolidation.consolidate(

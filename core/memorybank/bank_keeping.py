@@ -7,7 +7,7 @@ from pathlib import Path
 
 from memorybank import keeping, transfer, upkeep
 from memorybank.bank_base import BankBase, Time
-from memorybank.intake import check_ids, check_name
+from memorybank.intake import check_ids, check_name, check_path
 from memorybank.models import Erased, Forgotten
 
 
@@ -57,4 +57,4 @@ class BankKeeping(BankBase):
 
         Vectors are included. The file (mode 0600) appears whole or not at all. Raises StoreError.
         """
-        return transfer.export(self._runtime, self._owner, path, now=self._now(None))
+        return transfer.export(self._runtime, self._owner, check_path(path), now=self._now(None))

@@ -83,8 +83,11 @@ def day_of(moment: datetime, zone: ZoneInfo) -> date:
 
 def day_bounds(day: date, zone: ZoneInfo) -> tuple[datetime, datetime]:
     """When a local day begins and when the next one does (UTC). A day is 23 or 25 hours where clocks change."""
-    begins = datetime.combine(day, time(), tzinfo=zone).astimezone(UTC)
-    ends = datetime.combine(day + timedelta(days=1), time(), tzinfo=zone).astimezone(UTC)
+    try:
+        begins = datetime.combine(day, time(), tzinfo=zone).astimezone(UTC)
+        ends = datetime.combine(day + timedelta(days=1), time(), tzinfo=zone).astimezone(UTC)
+    except OverflowError as error:
+        raise InvalidInputError(f"day={day} is at the edge of what dates can express") from error
     return begins, ends
 
 

@@ -260,7 +260,10 @@ class Indexer:
         with self._guard:
             if self._closed:
                 return
-            if not self._database.read_only and (self._flush_on_close or self._index is not None):
+            # When the interpreter is shutting down, Chroma can start no threads any more.
+            late = not threading.main_thread().is_alive()
+            wanted = self._flush_on_close or self._index is not None
+            if wanted and not late and not self._database.read_only:
                 try:
                     self.flush()
                 except IndexUnavailableError as error:

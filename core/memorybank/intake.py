@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
+from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from memorybank.clock import to_utc
 from memorybank.errors import InvalidInputError, OwnerError
-from memorybank.models import Level, Message
+from memorybank.models import Level, Message, Recalled
 
 LONGEST_NAME = 512  # characters of an owner, session or id: databases bound what they index
+
+_MOST = 2**31  # of anything: databases take no larger numbers, and no bank has as many
 
 _ROLES = {
     "user": "user",
@@ -82,7 +87,44 @@ def check_count(value: object, what: str) -> int:
         raise InvalidInputError(f"{what} must be a whole number of at least 1, not {value!r}")
     if value < 1:
         raise InvalidInputError(f"{what}={value}; give at least 1")
+    return min(value, _MOST)
+
+
+T = TypeVar("T")
+
+
+def check_kind(value: object, kind: type[T], what: str) -> T:
+    """The value, if it is of that class. Raises InvalidInputError."""
+    if not isinstance(value, kind):
+        raise InvalidInputError(f"{what} must be a {kind.__name__}, not {type(value).__name__}: {value!r}")
     return value
+
+
+def check_recalled(value: object) -> list[Recalled]:
+    """A list of what ``recall`` returned. Raises InvalidInputError."""
+    if isinstance(value, str | bytes | Recalled) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"recalled must be a list of Recalled, not {type(value).__name__}")
+    return [check_kind(one, Recalled, "each of recalled") for one in value]
+
+
+def check_shown(value: object) -> frozenset[str]:
+    """Ids of messages. Raises InvalidInputError."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"shown must be a list of message ids, not {type(value).__name__}")
+    return frozenset(check_kind(one, str, "each of shown") for one in value)
+
+
+def check_path(value: object) -> Path:
+    """A path. Raises InvalidInputError for what no file can be called."""
+    if not isinstance(value, str | Path) or not str(value):
+        raise InvalidInputError(f"path must be a file's path, not {value!r}")
+    try:
+        os.fsencode(value)
+    except UnicodeEncodeError as error:
+        raise InvalidInputError(f"path={value!r} has characters that no file name can hold") from error
+    if "\0" in str(value):
+        raise InvalidInputError(f"path={value!r} has characters that no file name can hold")
+    return Path(value)
 
 
 def check_ids(ids: object) -> list[str]:
@@ -90,11 +132,11 @@ def check_ids(ids: object) -> list[str]:
     given = [ids] if isinstance(ids, str) else ids
     if not isinstance(given, Iterable):
         raise InvalidInputError(f"ids must be a list of memory ids, not {type(ids).__name__}")
-    found = dict.fromkeys(given)
-    for one in found:
+    listed = list(given)
+    for one in listed:
         if not isinstance(one, str):
             raise InvalidInputError(f"a memory id must be a string, not {type(one).__name__}: {one!r}")
-    return list(found)
+    return list(dict.fromkeys(listed))
 
 
 def to_messages(items: object, *, at: datetime, zone: ZoneInfo, redact: Redact | None) -> list[Message]:

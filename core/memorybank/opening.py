@@ -18,7 +18,7 @@ from memorybank.embedding.protocol import Embedder
 from memorybank.errors import EmbedderMismatchError, InvalidInputError, RerankError, StoreError
 from memorybank.index.protocol import VectorIndex
 from memorybank.indexer import Indexer, OpenIndex
-from memorybank.intake import Redact
+from memorybank.intake import Redact, check_count, check_kind
 from memorybank.records import outbox
 from memorybank.records.database import Database, Synchronous, open_sqlite, open_url
 from memorybank.records.migrations import prepare, read_meta, write_meta
@@ -126,9 +126,18 @@ def _check(options: Options) -> None:
         raise InvalidInputError(
             f"synchronous={options.synchronous!r}; allowed are {', '.join(get_args(Synchronous))}"
         )
-    for value, name in ((options.llm, "llm"), (options.clock, "clock"), (options.redact, "redact")):
+    for value, name in ((options.llm, "llm"), (options.redact, "redact")):
         if value is not None and not callable(value):
             raise InvalidInputError(f"{name} must be callable, not {type(value).__name__}")
+    if not callable(options.clock):
+        raise InvalidInputError(f"clock must be callable, not {type(options.clock).__name__}")
+    check_count(options.exact_limit, "exact_limit")
+    check_count(options.memory_limit, "memory_limit")
+    check_kind(options.retrieval, RetrievalSettings, "retrieval")
+    if isinstance(options.chroma, int | float) and options.chroma is not False:
+        raise InvalidInputError(
+            f"chroma={options.chroma!r}; give a folder, a server's address, False or None"
+        )
 
 
 def _open_records(options: Options) -> Database:

@@ -14,7 +14,7 @@ from memorybank.clock import Clock, system_clock, zone_of
 from memorybank.embedding.protocol import Embedder
 from memorybank.errors import InvalidInputError
 from memorybank.forgetting import ForgettingCurve, ForgettingPolicy, resolve_curve
-from memorybank.intake import Redact, check_owner
+from memorybank.intake import Redact, check_kind, check_owner, check_path
 from memorybank.models import Erased, Report
 from memorybank.records import banks
 from memorybank.records.database import Synchronous
@@ -90,6 +90,10 @@ class MemoryStore:
         Raises StoreError and its kinds: SchemaError, EmbedderMismatchError, DamagedStoreError, ReadOnlyError;
         RerankError if the default reranker is asked for and not installed.
         """
+        if curve is not None:
+            check_kind(curve, ForgettingCurve, "curve")
+        if policy is not None:
+            check_kind(policy, ForgettingPolicy, "policy")
         settings = opening.Options(
             path=opening.folder_of(path),
             database=database,
@@ -102,7 +106,7 @@ class MemoryStore:
             search=search,
             read_only=read_only,
             synchronous=synchronous,
-            retrieval=retrieval or RetrievalSettings(),
+            retrieval=RetrievalSettings() if retrieval is None else retrieval,
             reranker=reranker,
             memory_limit=memory_limit,
             exact_limit=exact_limit,
@@ -144,6 +148,10 @@ class MemoryStore:
         Raises OwnerError for a missing or blank owner, InvalidInputError for the rest.
         """
         name = check_owner(owner)
+        if curve is not None:
+            check_kind(curve, ForgettingCurve, "curve")
+        if policy is not None:
+            check_kind(policy, ForgettingPolicy, "policy")
         if language is not None and language not in _LANGUAGES:
             raise InvalidInputError(f"language={language!r}; allowed are 'en', 'zh' and None (found out)")
         zone = None if timezone is None else zone_of(timezone)
@@ -204,7 +212,9 @@ class MemoryStore:
         unknown versions; then nothing is stored.
         """
         name = None if owner is None else check_owner(owner)
-        return self.bank(transfer.import_bank(self._runtime, path, name, now=self._runtime.clock()))
+        return self.bank(
+            transfer.import_bank(self._runtime, check_path(path), name, now=self._runtime.clock())
+        )
 
     def close(self) -> None:
         """Finish the background work (or report what is left), write the index and let go of all files.
@@ -214,10 +224,12 @@ class MemoryStore:
         if self._closed:
             return
         self._closed = True
-        self._runtime.background.close()
-        self._runtime.indexer.close()
-        self._runtime.residents.clear()
-        self._runtime.database.close()
+        try:
+            self._runtime.background.close()
+            self._runtime.indexer.close()
+        finally:
+            self._runtime.residents.clear()
+            self._runtime.database.close()
 
     def __enter__(self) -> MemoryStore:
         return self

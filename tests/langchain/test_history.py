@@ -6,6 +6,7 @@ import asyncio
 import logging
 import warnings
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 from uuid import UUID
 
@@ -26,6 +27,7 @@ from scripted_chat import ScriptedChatModel, calls
 
 from langchain_memorybank import MemoryBankChatMessageHistory, MemoryBankRetriever
 from memorybank import MemoryBank, MemoryStore, OwnerError
+from memorybank.testing import HashEmbedder
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -341,3 +343,12 @@ def test_a_missing_user_or_session_is_an_error(store: MemoryStore, bank: MemoryB
     for window in (0, -1, True, 1.5):
         with pytest.raises(ValueError, match="window"):
             MemoryBankChatMessageHistory(bank, "s", window)  # type: ignore[arg-type]  # wrong on purpose
+
+
+def test_a_blank_id_is_none_and_blocks_nothing(tmp_path: Path) -> None:
+    """A message whose id is blank is stored under one of ours, and what follows is stored as well."""
+    with MemoryStore.open(tmp_path, embedder=HashEmbedder(), chroma=False) as store:
+        history = MemoryBankChatMessageHistory(store=store, user_id="u", session_id="s")
+        for i in range(3):
+            history.add_messages([HumanMessage(f"q{i}"), AIMessage(f"a{i}", id="  " if i == 0 else None)])
+        assert [m.text for m in history.messages] == ["q0", "a0", "q1", "a1", "q2", "a2"]

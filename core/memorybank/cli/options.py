@@ -105,13 +105,13 @@ def any_store(
 
 
 def known_bank(store: MemoryStore, owner: str, policy: ForgettingPolicy | None = None) -> MemoryBank:
-    """The bank of an owner who has one. Raises ``NotFoundError`` naming some who do."""
+    """The bank of an owner who has one. Raises ``NotFoundError``; other owners' names are nobody's business."""
     bank = store.bank(owner, policy=policy)
     stats = bank.stats()
     if not stats.total and not stats.messages:
-        known = store.owners()
-        some = ", ".join(repr(name) for name in known[:8]) + (", …" if len(known) > 8 else "")
-        raise NotFoundError(f"owner {owner!r} has no memories here; owners: {some or 'none yet'}")
+        raise NotFoundError(
+            f"owner {owner!r} has no memories here; 'memorybank owners' lists the {len(store.owners())} who have"
+        )
     return bank
 
 

@@ -53,8 +53,11 @@ class ForgettingCurve:
 
     def retentions(self, strengths: ArrayLike, elapsed_seconds: ArrayLike) -> NDArray[np.float64]:
         """R for many: the broadcast shape of both arguments. InvalidInputError for S < 1 and for NaN."""
-        s = np.asarray(strengths, dtype=np.float64)
-        t = np.asarray(elapsed_seconds, dtype=np.float64)
+        try:
+            s = np.asarray(strengths, dtype=np.float64)
+            t = np.asarray(elapsed_seconds, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError("strength and elapsed time must be numbers") from error
         problems = []
         if not (s >= 1).all():
             problems.append(f"strength is {s[~(s >= 1)].flat[0]:g}; it counts from 1")

@@ -75,7 +75,7 @@ def from_lines(lines: Iterable[str]) -> Iterator[Header | Line]:
             else:
                 counts[value["kind"]] += 1
                 yield _READ[value["kind"]](value, owner)
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             if isinstance(error, ImportFormatError):
                 raise
             raise ImportFormatError(

@@ -29,7 +29,7 @@ Run = Callable[..., Any]
         (("recall", "x", "--owner", "Ann", "--policy", "none"), 2, "companion"),
         (("recall", "x", "--owner", "Ann", "--embedder", "what"), 2, "package.module:name"),
         (("recall", "x", "--owner", "Ann", "--embedder", "no.such:thing"), 2, "cannot be imported"),
-        (("recall", "x", "--owner", "Bob"), 1, "owners: 'Ann', '小满'"),
+        (("recall", "x", "--owner", "Bob"), 1, "'memorybank owners' lists the 2 who have"),
         (("explain", "ffff", "--owner", "Ann"), 1, "no memory 'ffff'"),
         (("explain", "", "--owner", "Ann"), 1, "no memory"),
         (("pin", "ffff", "--owner", "Ann"), 1, "no memory 'ffff'"),
