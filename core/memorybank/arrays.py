@@ -84,6 +84,11 @@ class Arrays:
         self._speakers: dict[str, int] = {}
         self._links: dict[tuple[int, int], float] = {}
         self._derived: dict[tuple[int, int], float] = {}
+        # The links as arrays, and where each pair stands in them; None: to be laid out anew.
+        self._laid: dict[tuple[int, int], int] | None = None
+        self._link_from = Growing(np.int32)
+        self._link_to = Growing(np.int32)
+        self._link_weight = Growing(np.float32)
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -109,6 +114,8 @@ class Arrays:
 
     def append(self, metas: Sequence[Any], postings: Mapping[int, Features]) -> None:
         """Add rows; one whose key is known takes the place of the old row, which dies."""
+        if any(meta.key in self.row_of for meta in metas):
+            self._laid = None  # links point at rows, and these move
         first = len(self)
         self._columns(metas)
         self._alive.extend([meta.key in postings for meta in metas])
@@ -138,10 +145,43 @@ class Arrays:
     def link(self, pairs: Mapping[tuple[int, int], float]) -> None:
         """Set the weights of links between keys."""
         self._links.update(pairs)
+        for pair, weight in pairs.items():
+            self._lay(pair, weight)
+
+    def _lay(self, pair: tuple[int, int], weight: float) -> None:
+        """Carry one link into the arrays, as they are copied at every turn and mostly stay as they are."""
+        if self._laid is None:
+            return
+        at = self._laid.get(pair)
+        if at is not None:
+            self._link_weight.view()[at] = weight
+            return
+        a, b = (self.row_of.get(key) for key in pair)
+        if a is None or b is None:
+            self._laid = None
+            return
+        self._laid[pair] = len(self._link_from)
+        self._link_from.append(a)
+        self._link_to.append(b)
+        self._link_weight.append(weight)
+
+    def _lay_all(self) -> None:
+        held = [
+            (pair, weight)
+            for pair, weight in {**self._derived, **self._links}.items()
+            if pair[0] in self.row_of and pair[1] in self.row_of
+        ]
+        self._laid = {pair: at for at, (pair, _) in enumerate(held)}
+        self._link_from, self._link_to = Growing(np.int32), Growing(np.int32)
+        self._link_weight = Growing(np.float32)
+        self._link_from.extend(np.array([self.row_of[a] for (a, _), _ in held], dtype=np.int32))
+        self._link_to.extend(np.array([self.row_of[b] for (_, b), _ in held], dtype=np.int32))
+        self._link_weight.extend(np.array([weight for _, weight in held], dtype=np.float32))
 
     def derive(self, pairs: Iterable[tuple[int, int]]) -> None:
         """Set which keys were made from which, (source, derived): links of weight 1, unless used together more."""
         self._derived = dict.fromkeys(pairs, 1.0)
+        self._laid = None
 
     def bury(self, keys: Sequence[int]) -> None:
         """Deleted rows die; their neighbours become each other's."""
@@ -161,6 +201,7 @@ class Arrays:
         if gone:
             self._links = {pair: w for pair, w in self._links.items() if not gone.keys() & set(pair)}
             self._derived = {pair: w for pair, w in self._derived.items() if not gone.keys() & set(pair)}
+            self._laid = None
 
     def completed(self, done: Completion, rev: int) -> Meta:
         """The columns of an exchange that got its reply, from those it had."""
@@ -185,8 +226,8 @@ class Arrays:
     def corpus(self, vectors: NDArray[np.float32] | None) -> Corpus:
         """A snapshot: what changes in place is copied, what only grows is seen as it is now."""
         mentions = self._mentions.view()
-        pairs = {**self._derived, **self._links}
-        held = [(a, b, w) for (a, b), w in pairs.items() if a in self.row_of and b in self.row_of]
+        if self._laid is None:
+            self._lay_all()
         return Corpus(
             vectors=vectors,
             lexical=self._lexical,
@@ -207,9 +248,9 @@ class Arrays:
             mention_row=mentions[:, 0],
             mention_first=mentions[:, 1],
             mention_last=mentions[:, 2],
-            link_from=np.array([self.row_of[a] for a, _, _ in held], dtype=np.int32),
-            link_to=np.array([self.row_of[b] for _, b, _ in held], dtype=np.int32),
-            link_weight=np.array([w for _, _, w in held], dtype=np.float32),
+            link_from=self._link_from.view(),
+            link_to=self._link_to.view(),
+            link_weight=self._link_weight.view().copy(),
         )
 
     def _columns(self, metas: Sequence[Any]) -> None:
