@@ -47,13 +47,13 @@ def test_the_paper_and_the_released_code_differ(days, strength, paper, released)
 
 @pytest.mark.parametrize(
     ("preset", "expected"),
-    [("assistant", 0.9917), ("companion", 0.9927), ("paper", 0.4724), ("siliconfriend_2023", 0.0907)],
+    [("assistant", 0.9917), ("companion", 0.9929), ("paper", 0.4724), ("siliconfriend_2023", 0.0907)],
 )
 def test_recalled_on_days_1_3_and_7_asked_on_day_10(preset, expected):
     """Three recalls: S = 1 + 3 = 4; the last on day 7: t = 3 days.
 
     assistant (unit 90 d):  exp(-3 / (90 · 4)) = exp(-.00833) = .9917
-    companion (unit 102 d): exp(-3 / (102 · 4)) = exp(-.00735) = .9927
+    companion (unit 105 d): exp(-3 / (105 · 4)) = exp(-.00714) = .9929
     paper (unit 1 d):       exp(-3 / 4) = .4724
     siliconfriend_2023:     exp(-3 / 5 · 4) = exp(-2.4) = .0907
     """
@@ -131,7 +131,7 @@ def test_the_curve_given_goes_before_the_policys_and_that_before_the_default():
     """explicit > policy's > default."""
     mine = ForgettingCurve(unit=7 * DAY)
     assert resolve_curve(mine, ForgettingPolicy.companion()) is mine
-    assert resolve_curve(None, ForgettingPolicy.companion()).unit == 102 * DAY
+    assert resolve_curve(None, ForgettingPolicy.companion()).unit == 105 * DAY
     assert resolve_curve(None, ForgettingPolicy(archive_below=0.1)) is DEFAULT_CURVE
 
 
