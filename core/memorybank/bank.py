@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Literal
 
-from memorybank import keeping, recalling, reinforcing, reporting, writing
+from memorybank import composing, keeping, recalling, reinforcing, reporting, writing
 from memorybank.bank_base import Time
 from memorybank.bank_keeping import BankKeeping
 from memorybank.bank_reading import BankReading
@@ -156,7 +156,7 @@ class MemoryBank(BankReading, BankKeeping):
         if query is None and answer is not None and name is not None:
             said = reporting.history(self._runtime, self._owner, name, 1, "user")
             query = said[0].text if said else None
-        used = recalling.used(listed, answer, query)
+        used = reinforcing.used(listed, answer, query)
         return reinforcing.reinforce(self._runtime, self._owner, used, asking=name, now=self._now(now))
 
     def context(
@@ -183,7 +183,7 @@ class MemoryBank(BankReading, BankKeeping):
         if window is not None:
             check_count(window, "window")
         request = self._request(query, k, levels, None, None, None, now, min_score, False, session)
-        context = recalling.context(
+        context = composing.context(
             self._runtime,
             self._owner,
             request,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
@@ -13,14 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection
 
-from memorybank import reporting
-from memorybank.context import ContextParts, block_language, render_context
 from memorybank.dense import IndexSearch
 from memorybank.embedding import embed_query
 from memorybank.errors import EmbeddingError
 from memorybank.forgetting import ForgettingCurve, ForgettingPolicy
-from memorybank.hierarchy.attribution import attribute
-from memorybank.models import Context, Level, Maker, Memory, Recalled, Window
+from memorybank.models import Level, Maker, Memory, Recalled
 from memorybank.preceding import preceding
 from memorybank.records import banks, memories, transcript
 from memorybank.records.banks import BankRow
@@ -299,53 +296,6 @@ def _recalled(
             )
         )
     return found
-
-
-def used(recalled: Sequence[Recalled], answer: str | None, query: str | None = None) -> list[Memory]:
-    """The recalled memories that an answer draws on; all of them when no answer is given.
-
-    What the ``query`` said already is no sign of use: every memory that was recalled shares words with it.
-    """
-    if answer is None:
-        return [one.memory for one in recalled]
-    found = attribute([one.memory.text for one in recalled], answer, query or "")
-    return [one.memory for one, drawn in zip(recalled, found, strict=True) if drawn]
-
-
-def context(
-    runtime: Runtime,
-    owner: str,
-    request: Request,
-    *,
-    max_tokens: int,
-    window: int | None,
-    language: str | None,
-    shown: Collection[str] = (),
-) -> Context:
-    """The block for a prompt. Reads only."""
-    asking = request.asking
-    digest, talk = None, Window(())
-    if asking is not None and window is not None:
-        talk = reporting.window(runtime, owner, asking, window)
-        digest = talk.digest
-    elif asking is not None:
-        digest = reporting.digest(runtime, owner, asking)
-    known = {*shown, *(message.id for message in talk.messages)}
-    parts = ContextParts(
-        portrait=reporting.derived(runtime, owner, Level.PORTRAIT, None, request.zone),
-        events=reporting.derived(runtime, owner, Level.EVENTS, None, request.zone),
-        recalled=recall(runtime, owner, request, known, quotes=False),
-        digest=digest,
-        window=talk.messages,
-    )
-    return render_context(
-        parts,
-        max_tokens=max_tokens,
-        counter=runtime.counter,
-        zone=request.zone,
-        now=request.now,
-        language=block_language(parts, language, request.query),
-    )
 
 
 def _within(memory: Memory, messages: Collection[str | None]) -> bool:

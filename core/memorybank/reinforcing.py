@@ -9,7 +9,8 @@ from sqlalchemy import Connection
 
 from memorybank.clock import to_micros
 from memorybank.hierarchy.activation import WorkingMemory
-from memorybank.models import Memory
+from memorybank.hierarchy.attribution import attribute
+from memorybank.models import Memory, Recalled
 from memorybank.records import banks, links, memories, transcript
 from memorybank.runtime import Runtime
 
@@ -17,6 +18,17 @@ from memorybank.runtime import Runtime
 LINK_HALF_LIFE = 30 * 86_400.0
 # Links are made among this many of the best: pairs grow with the square.
 LINKED = 3
+
+
+def used(recalled: Sequence[Recalled], answer: str | None, query: str | None = None) -> list[Memory]:
+    """The recalled memories that an answer draws on; all of them when no answer is given.
+
+    What the ``query`` said already is no sign of use: every memory that was recalled shares words with it.
+    """
+    if answer is None:
+        return [one.memory for one in recalled]
+    found = attribute([one.memory.text for one in recalled], answer, query or "")
+    return [one.memory for one, drawn in zip(recalled, found, strict=True) if drawn]
 
 
 def reinforce(
