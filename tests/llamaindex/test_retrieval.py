@@ -157,7 +157,7 @@ def test_nodes_without_a_score(bank: MemoryBank) -> None:
 def test_only_a_floor_drops_memories(bank: MemoryBank, clock: FrozenClock) -> None:
     """``keep_above`` leaves out what has faded below it; by default nothing is left out."""
     bank.remember("The cat is old news")
-    clock.advance(timedelta(days=30))
+    clock.advance(timedelta(days=3650))
     assert len(ForgettingPostprocessor(bank, weight=1.0).postprocess_nodes(nodes_of(bank))) == 1
     assert ForgettingPostprocessor(bank, keep_above=0.5).postprocess_nodes(nodes_of(bank)) == []
 
@@ -173,7 +173,7 @@ def test_another_users_nodes_are_dropped(store: MemoryStore, bank: MemoryBank) -
 def test_in_a_query_engine(bank: MemoryBank, clock: FrozenClock) -> None:
     """As a node postprocessor of an engine it decides what the model sees."""
     bank.remember("The cat is old news")
-    clock.advance(timedelta(days=30))
+    clock.advance(timedelta(days=3650))
     bank.remember("The cat is fresh news")
     llm = ScriptedLLM()
     engine = query_engine(

@@ -21,7 +21,7 @@ from memorybank.store import MemoryStore
 from memorybank.testing import FrozenClock
 
 IMPORTED_ON = 9  # the evening of the tenth day
-FORGOTTEN_ON = 225  # days: companion memories that were never recalled have faded by then
+FORGOTTEN_ON = 260  # days: companion memories that were never recalled have faded by then
 _RECALLED = 3  # memories per question: each one that is handed over grows stronger
 _DRAWN = 4  # memories of each kind in the plot
 
