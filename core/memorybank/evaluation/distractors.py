@@ -81,7 +81,7 @@ def sessions(
         for records in originals:
             shift = timedelta(days=random.randint(-SHIFT_DAYS, SHIFT_DAYS))
             altered = [_altered(one, copy, shift, words, random) for one in records]
-            yield altered, list(zip(_texts(records), _texts(altered), strict=True))
+            yield altered, list(zip(memory_texts(records), memory_texts(altered), strict=True))
 
 
 def _altered(
@@ -100,7 +100,7 @@ def _altered(
     )
 
 
-def _texts(records: Sequence[ImportRecord]) -> list[str]:
+def memory_texts(records: Sequence[ImportRecord]) -> list[str]:
     """The texts of the memories that a session's messages become."""
     messages = [
         replace(one.message, position=place, at=None if one.message.at is None else aware(one.message.at))

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 from memorybank.errors import InvalidInputError
 from memorybank.evaluation.cases import Case, pooled
 from memorybank.evaluation.datasets import Report
-from memorybank.evaluation.distractors import Copies, sessions
+from memorybank.evaluation.distractors import Copies, memory_texts, sessions
 from memorybank.evaluation.memo import MemoEmbedder
 from memorybank.evaluation.metrics import mean_measures
 from memorybank.evaluation.results import latency
@@ -78,11 +78,12 @@ def grow(
                 records, pairs = next(more)
                 if copies is not None:
                     copies.copied(pairs)
-                before = held
-                add(bank, records[: _room(records, size - held)], report)
-                held = bank.stats().total
-                altered += (held - before) * bool(pairs)
+                part = records[: size - held]
+                add(bank, part, report)
+                more_held = len(memory_texts(part))
+                held, altered = held + more_held, altered + more_held * bool(pairs)
                 progress("storing distractors", held, max(sizes))
+            held = bank.stats().total
             if search != "exact":
                 store.flush()
             questions = [one for one in target.questions if one.evidence]
@@ -106,8 +107,3 @@ def _first(cases: Sequence[Case], size: int) -> list[Case]:
             break
         asked.append(case)
     return asked
-
-
-def _room(records: Sequence[object], wanted: int) -> int:
-    """Messages that make at most ``wanted`` memories more: an exchange takes two messages, so at least those."""
-    return min(len(records), wanted)
