@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
+from sqlalchemy import Connection
+
 from memorybank.background import Background
 from memorybank.clock import Clock
 from memorybank.embedding import MISSING_LOCAL, as_embedder, default_embedder
@@ -183,19 +185,22 @@ def _reranking(given: Reranker | Literal["default"] | None) -> RerankStage | Non
 def _agree(database: Database, embedder: Embedder | None, *, given: bool) -> Embedding:
     """What the store's memories were embedded with; refuses an embedder other than theirs."""
     with database.read() as connection:
-        name = read_meta(connection, "embedder_name")
-        dimension = read_meta(connection, "embedder_dimension")
-        era = int(read_meta(connection, "embedder_era") or 0)
-    if name is None:
-        if embedder is not None and not database.read_only:
-            with database.write() as connection:
+        held = _held(connection)
+    if held is None and embedder is not None and not database.read_only:
+        with database.write() as connection:
+            # Of two processes that open a new store with different embedders the second finds the first's.
+            database.take_turn(connection, "embedder")
+            held = _held(connection)
+            if held is None:
                 write_meta(connection, "embedder_name", embedder.name)
                 write_meta(connection, "embedder_dimension", str(embedder.dimension))
                 outbox.mark_unembedded(connection)
-        return Embedding(embedder, embedder is not None, era)
     if embedder is None:
-        return Embedding(None, True, era)
-    if (embedder.name, str(embedder.dimension)) != (name, dimension):
+        return Embedding(None, held is not None, 0 if held is None else held[2])
+    if held is None:
+        return Embedding(embedder, True, 0)
+    name, dimension, era = held
+    if (embedder.name, embedder.dimension) != (name, dimension):
         which = "given" if given else "the default"
         raise EmbedderMismatchError(
             f"{database.where} was embedded with {name!r} ({dimension} dimensions); {which} is "
@@ -203,6 +208,15 @@ def _agree(database: Database, embedder: Embedder | None, *, given: bool) -> Emb
             "MemoryStore.open(…, embedder=None).reindex(embedder), on the command line 'memorybank reindex'"
         )
     return Embedding(embedder, True, era)
+
+
+def _held(connection: Connection) -> tuple[str, int, int] | None:
+    """Name, dimension and era of the embedder that a store keeps to; None while it has none."""
+    name = read_meta(connection, "embedder_name")
+    if name is None:
+        return None
+    dimension = int(read_meta(connection, "embedder_dimension") or 0)
+    return name, dimension, int(read_meta(connection, "embedder_era") or 0)
 
 
 def _index_opener(options: Options, database: Database) -> OpenIndex | None:

@@ -13,15 +13,18 @@ from sqlalchemy import Connection
 
 from memorybank.errors import SchemaError
 from memorybank.records import banks, schema
-from memorybank.records.database import Database, open_sqlite
+from memorybank.records.database import Database, open_sqlite, open_url
 from memorybank.records.migrations import prepare, read_meta, write_meta
 from memorybank.records.types import escape, unescape
 
 
-@pytest.fixture(params=["sqlite"])
+@pytest.fixture(params=["sqlite", "postgresql"])
 def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
     """An empty database of each kind."""
-    made = open_sqlite(tmp_path / "records.db", read_only=False, synchronous="normal")
+    if request.param == "sqlite":
+        made = open_sqlite(tmp_path / "records.db", read_only=False, synchronous="normal")
+    else:
+        made = open_url(request.getfixturevalue("postgres").make(), read_only=False)
     yield made
     made.close()
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
-import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,13 +16,29 @@ from sqlalchemy import Connection, Engine, event
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
-from memorybank.errors import DamagedStoreError, ReadOnlyError, StoreError
+from memorybank.errors import ReadOnlyError, StoreError
+from memorybank.records.faults import BUSY_SECONDS, bare, translate
 
 Synchronous = Literal["full", "normal"]
 
-_BUSY_SECONDS = 60.0
 _SCRUB_MILLISECONDS = 500
 _WRITE = "memorybank_write"
+
+# What libpq needs to notice a server that went silent within half a minute (its own defaults: hours).
+_POSTGRES: dict[str, str | int] = {
+    "fallback_application_name": "memorybank",
+    "connect_timeout": 10,
+    "keepalives_idle": 15,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+
+
+class _Stage:
+    """How far a transaction has come."""
+
+    committing = False
 
 
 class Database:
@@ -36,8 +52,12 @@ class Database:
         # SQLite has one writer: threads wait for each other here rather than by polling the file.
         self._unscrubbed = False
         self._closed = False
+        self._driver_error: type[Exception] = engine.dialect.loaded_dbapi.Error
         self._process = os.getpid()
         self._writer = threading.RLock() if path is not None else contextlib.nullcontext()
+        # SQLite's readers see one state by themselves; PostgreSQL's have to ask for it.
+        snapshot = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
+        self._reading = engine if self.is_sqlite else engine.execution_options(**snapshot)
 
     @property
     def is_sqlite(self) -> bool:
@@ -47,7 +67,7 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """A connection that sees one consistent state. Raises StoreError when the records cannot be read."""
         self._check()
-        with self._translated(), self.engine.connect() as connection, connection.begin():
+        with self._translated(), self._reading.connect() as connection, connection.begin():
             yield connection
 
     @contextlib.contextmanager
@@ -61,10 +81,56 @@ class Database:
                 f"{self.where} was opened with read_only=True; open it without to add, change or delete"
             )
         self._check()
-        with self._translated(), self._writer, self.engine.connect() as connection:
+        stage = _Stage()
+        with self._translated(stage), self._writer, self.engine.connect() as connection:
             connection = connection.execution_options(**{_WRITE: True})
             with connection.begin():
                 yield connection
+                stage.committing = True
+
+    @contextlib.contextmanager
+    def alone(self, task: str, *, wait: bool = True) -> Iterator[bool]:
+        """While the block runs no other process is in a block of this task. Gives False, where ``wait`` is False and
+        another one is. Threads of this process have to keep apart by themselves. Raises StoreError."""
+        self._check()
+        if self.path is not None:
+            with self._alone_by_file(self.path, task, wait=wait) as mine:
+                yield mine
+            return
+        with self._translated(), self.engine.connect() as connection:
+            connection = connection.execution_options(isolation_level="AUTOCOMMIT")
+            ask = sa.func.pg_advisory_lock if wait else sa.func.pg_try_advisory_lock
+            mine = connection.execute(sa.select(ask(_number(task)))).scalar() is not False
+            try:
+                yield mine
+            finally:
+                if mine:
+                    with contextlib.suppress(SQLAlchemyError):  # a server that went away has let go by itself
+                        connection.execute(sa.select(sa.func.pg_advisory_unlock(_number(task))))
+
+    @contextlib.contextmanager
+    def _alone_by_file(self, path: Path, task: str, *, wait: bool) -> Iterator[bool]:
+        import filelock
+
+        lock = filelock.FileLock(path.with_name(f"{path.name}.{task}.lock"), mode=0o600)
+        try:
+            lock.acquire(timeout=-1 if wait else 0)
+        except filelock.Timeout:
+            yield False
+            return
+        except OSError as error:
+            raise StoreError(
+                f"{path.parent} cannot be written: {error.strerror}; check the folder"
+            ) from error
+        try:
+            yield True
+        finally:
+            lock.release()
+
+    def take_turn(self, connection: Connection, task: str) -> None:
+        """Until the transaction ends no other one takes a turn at this task. SQLite has one writer anyway."""
+        if not self.is_sqlite:
+            connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_number(task))))
 
     def _check(self) -> None:
         if self._closed:
@@ -76,13 +142,14 @@ class Database:
             self._process = os.getpid()
 
     @contextlib.contextmanager
-    def _translated(self) -> Iterator[None]:
+    def _translated(self, stage: _Stage | None = None) -> Iterator[None]:
         try:
             yield
-        except DBAPIError as error:
-            raise _translate(error, self.where) from error
+        except (DBAPIError, self._driver_error) as error:  # of SQLAlchemy, and of ``Statement``
+            committing = stage is not None and stage.committing
+            raise translate(error, self.where, committing=committing) from error
         except SQLAlchemyError as error:
-            raise StoreError(f"{self.where}: {type(error).__name__}: {_bare(error)}") from error
+            raise StoreError(f"{self.where}: {type(error).__name__}: {bare(error)}") from error
 
     def scrub(self) -> None:
         """After a deletion: have no copy of it left in the write-ahead log (SQLite; nothing elsewhere).
@@ -100,7 +167,7 @@ class Database:
                     busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
                     self._unscrubbed = bool(busy)
                 finally:
-                    cursor.execute(f"PRAGMA busy_timeout={int(_BUSY_SECONDS * 1000)}")
+                    cursor.execute(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
                     raw.close()
 
     def integrity(self, connection: Connection) -> tuple[bool, str]:
@@ -179,7 +246,13 @@ def open_url(url: str, *, read_only: bool) -> Database:
         )
     where = parsed.render_as_string(hide_password=True)
     try:
-        engine = sa.create_engine(parsed, pool_size=8, max_overflow=56, pool_pre_ping=True)
+        engine = sa.create_engine(
+            parsed,
+            pool_size=8,
+            max_overflow=56,
+            pool_pre_ping=True,
+            connect_args={name: value for name, value in _POSTGRES.items() if name not in parsed.query},
+        )
     except ImportError as error:
         raise StoreError("PostgreSQL needs its driver: pip install 'memorybank-core[postgres]'") from error
     return Database(engine, path=None, read_only=read_only, where=where)
@@ -191,14 +264,14 @@ def _sqlite_connect(uri: str, read_only: bool, synchronous: Synchronous) -> Any:
     connection = sqlite3.connect(
         uri,
         uri=True,
-        timeout=_BUSY_SECONDS,
+        timeout=BUSY_SECONDS,
         isolation_level=None,
         check_same_thread=False,
         cached_statements=256,
     )
     try:
         cursor = connection.cursor()
-        cursor.execute(f"PRAGMA busy_timeout={int(_BUSY_SECONDS * 1000)}")
+        cursor.execute(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
         if not read_only:
             cursor.execute("PRAGMA journal_mode=WAL")
             cursor.execute(f"PRAGMA synchronous={synchronous.upper()}")
@@ -218,32 +291,7 @@ def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
-def _bare(error: BaseException) -> str:
-    # The driver's own words only: SQLAlchemy's message would repeat the parameters, which are memory texts.
-    original = getattr(error, "orig", None) or error.__cause__
-    text = str(original) if original is not None else type(error).__name__
-    return re.sub(r"\s+", " ", text)[:300]
-
-
-def _translate(error: DBAPIError, where: str) -> StoreError:
-    words = _bare(error)
-    lower = words.lower()
-    if "malformed" in lower or "not a database" in lower or "file is encrypted" in lower:
-        return DamagedStoreError(
-            f"{where} is damaged or is not a MemoryBank store ({words}); "
-            "run 'memorybank doctor' to see what can be saved, or restore a backup"
-        )
-    if "readonly" in lower or "read-only" in lower:
-        return ReadOnlyError(f"{where} cannot be written ({words}); check the permissions of the folder")
-    if "disk is full" in lower or "full" in lower.split():
-        return StoreError(
-            f"{where}: the disk is full; nothing of this call was stored. Free space and try again"
-        )
-    if "locked" in lower or "busy" in lower:
-        return StoreError(
-            f"{where} stayed locked by another process for {_BUSY_SECONDS:.0f} s; nothing of this call was stored. "
-            "Try again, or find out what holds it"
-        )
-    if "unable to open" in lower:
-        return StoreError(f"{where} cannot be opened ({words}); check that the folder exists and may be used")
-    return StoreError(f"{where}: {words}")
+def _number(task: str) -> int:
+    """The number of a task among PostgreSQL's advisory locks: 64 bits, signed."""
+    digest = hashlib.blake2b(f"memorybank:{task}".encode(), digest_size=8).digest()
+    return int.from_bytes(digest, "big", signed=True)

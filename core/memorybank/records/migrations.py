@@ -11,6 +11,8 @@ from memorybank.errors import DamagedStoreError, SchemaError, StoreError
 from memorybank.records import schema
 from memorybank.records.database import Database
 
+_TURN = "schema"  # what takes turns: the steps of all processes that open the store
+
 Migration = Callable[[Connection], None]
 
 # MIGRATIONS[n] brings a store of schema version n to n + 1.
@@ -35,6 +37,8 @@ def prepare(
             )
         with database.write() as connection:
             # Two processes may create at once: the second finds the tables made when its turn comes.
+            database.take_turn(connection, _TURN)
+            _refuse_foreign(connection, database)
             schema.metadata.create_all(connection)
             if read_meta(connection, "schema_version") is None:
                 write_meta(connection, "schema_version", str(target))
@@ -57,9 +61,20 @@ def _step(database: Database, version: int, migrations: Mapping[int, Migration])
     if version not in migrations:
         raise SchemaError(f"{database.where} has schema {version}, from which no migration is known")
     with database.write() as connection:
+        database.take_turn(connection, _TURN)
         if read_meta(connection, "schema_version") == str(version):
             migrations[version](connection)
             write_meta(connection, "schema_version", str(version + 1))
+
+
+def _refuse_foreign(connection: Connection, database: Database) -> None:
+    """Raises DamagedStoreError if tables of these names are there without being ours."""
+    there = set(sa.inspect(connection).get_table_names()) & set(schema.metadata.tables)
+    if there and ("meta" not in there or read_meta(connection, "schema_version") is None):
+        raise DamagedStoreError(
+            f"{database.where} holds tables of other programs that have our names ({', '.join(sorted(there))}); "
+            "give a database of its own, or a schema: …?options=-csearch_path%3Dmemorybank"
+        )
 
 
 def _found(database: Database) -> int | None:

@@ -1,0 +1,40 @@
+"""Real servers for the suites that every database and every index must pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.contracts.chroma_server import ChromaServer
+from tests.contracts.postgres_server import PostgresServer, running
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """One PostgreSQL for the whole run; each test makes databases of its own."""
+    yield from running()
+
+
+@pytest.fixture
+def own_postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL for one test, which may stop it."""
+    yield from running()
+
+
+@pytest.fixture(scope="session")
+def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
+    """One Chroma server for the whole run; tests keep apart by namespace."""
+    server = ChromaServer(tmp_path_factory.mktemp("chroma-server"))
+    server.start()
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def own_chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
+    """A Chroma server for one test, which may stop it."""
+    server = ChromaServer(tmp_path_factory.mktemp("own-chroma"))
+    server.start()
+    yield server
+    server.stop()
