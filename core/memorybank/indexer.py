@@ -10,7 +10,7 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Protocol
@@ -82,6 +82,11 @@ class Indexer:
     def wanted(self) -> bool:
         """Whether this store uses a vector index at all."""
         return self._open is not None
+
+    @property
+    def shared(self) -> bool:
+        """Whether the open index is one that other stores may use too."""
+        return self._index is not None and not self._index.embedded
 
     @property
     def usable(self) -> bool:
@@ -202,6 +207,32 @@ class Indexer:
             with self._database.write() as connection:
                 outbox.clear_drops(connection, uids)
             return done
+
+    @contextlib.contextmanager
+    def held_still(self) -> Iterator[VectorIndex]:
+        """The index, flushed, and nothing of this process writes to it inside. Raises IndexUnavailableError."""
+        with self._guard:
+            self.flush()
+            try:
+                yield self.index()
+            except IndexUnavailableError as error:
+                self.fail(error)
+                raise
+
+    def mend(self, missing: Mapping[str, Sequence[str]], surplus: Mapping[str, Sequence[str]]) -> int:
+        """Write anew what is ``missing`` and remove what is ``surplus``, by bank; returns rows changed.
+
+        Raises IndexUnavailableError.
+        """
+        with self.held_still() as index:
+            done = 0
+            for uid, ids in surplus.items():
+                index.delete(uid, ids)
+                done += len(ids)
+            with self._database.write() as connection:
+                for uid, ids in missing.items():
+                    outbox.mark_some(connection, uid, ids)
+            return done + self.flush()
 
     def rebuild(self) -> int:
         """Make the index anew from the vectors in the records, without embedding; returns rows written.

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
-from memorybank import opening, transfer, upkeep
+from memorybank import doctor, opening, transfer, upkeep
 from memorybank.bank import MemoryBank
 from memorybank.clock import Clock, system_clock, zone_of
 from memorybank.embedding.protocol import Embedder
@@ -193,9 +193,10 @@ class MemoryStore:
         return self._runtime.indexer.flush()
 
     def doctor(self, repair: bool = False) -> Report:
-        """Check records and index; with ``repair`` put in order what can be: the index is rebuilt from the
-        vectors in the records, without embedding again."""
-        return upkeep.doctor(self._runtime, repair=repair)
+        """Check records and index, id by id; with ``repair`` put in order what can be: what the index lacks is
+        written, what it should not have removed, and if need be all of it made anew from the vectors in the
+        records, without embedding again."""
+        return doctor.examine(self._runtime, repair=repair)
 
     def reindex(self, embedder: Embedder, *, progress: bool = False) -> int:
         """Embed every memory anew with another embedder, which the store then keeps to; returns how many.

@@ -13,6 +13,7 @@ from memorybank.errors import EmbeddingError
 
 # Halving 64 texts down to the one that is refused takes seven failing calls; after eight it is the embedder.
 _PATIENCE = 8
+_HARMLESS = "memory"  # a text that any working embedder takes
 
 
 def embed_sparing(
@@ -39,3 +40,24 @@ def embed_sparing(
                 middle = (start + stop) // 2
                 todo += [(middle, stop), (start, middle)]
     return found, error
+
+
+def embed_willing(
+    embedder: Embedder, texts: Sequence[str], *, progress: bool = False
+) -> list[NDArray[np.float32] | None]:
+    """A vector for each text, None for those that the embedder refuses although it works otherwise.
+
+    Raises EmbeddingError when it takes no text at all: then it is the embedder, and not the texts.
+    """
+    found: list[NDArray[np.float32] | None]
+    try:
+        found = list(embed_documents(embedder, texts, progress=progress))
+    except EmbeddingError:
+        found, _ = embed_sparing(embedder, texts)
+    for at, text in enumerate(texts):
+        if found[at] is None:
+            try:
+                found[at] = embed_documents(embedder, [text])[0]
+            except EmbeddingError:
+                embed_documents(embedder, [_HARMLESS])
+    return found

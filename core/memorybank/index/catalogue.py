@@ -109,6 +109,12 @@ class Catalogue:
         shard = self.shard(bank)
         return ([own[0]] if own else []) + ([shard] if shard is not None else [])
 
+    def everywhere(self) -> list[Collection]:
+        """Every collection of this layout."""
+        if self._shared:
+            self.survey()
+        return [collection for collection, _ in list(self._known.values())]
+
     def moved(self, bank: str) -> bool:
         """On a server: whether another process has moved the bank to a collection of its own meanwhile."""
         if not self._shared or self.own(bank) is not None:

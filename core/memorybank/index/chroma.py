@@ -180,6 +180,23 @@ class ChromaIndex:
         """See VectorIndex. Lists the ids: Chroma counts whole collections only."""
         return len(self.ids(bank))
 
+    def contents(self) -> dict[str, set[str]]:
+        """See VectorIndex."""
+
+        def collect() -> dict[str, set[str]]:
+            found: dict[str, set[str]] = {}
+            for place in self._catalogue.everywhere():
+                for bank, names in rows.everything(place).items():
+                    found.setdefault(bank, set()).update(names)
+            return found
+
+        return self._run_alone("listing everything in Chroma", collect)
+
+    @property
+    def embedded(self) -> bool:
+        """See VectorIndex."""
+        return self._folder is not None
+
     def promote(self, bank: str) -> None:
         """Give this bank a collection of its own, with what it has; nothing if it has one already.
 

@@ -84,6 +84,11 @@ class ExactIndex:
         self._banks: dict[str, _Matrix] = {}
         self._dimension: int | None = None
 
+    @property
+    def embedded(self) -> bool:
+        """See VectorIndex: it is in this process's memory."""
+        return True
+
     def upsert(self, bank: str, ids: Sequence[str], vectors: Vectors) -> None:
         """See VectorIndex."""
         checked_bank(bank)
@@ -138,6 +143,11 @@ class ExactIndex:
         with self._lock:
             held = self._banks.get(checked_bank(bank))
             return 0 if held is None else len(held.ids)
+
+    def contents(self) -> dict[str, set[str]]:
+        """See VectorIndex."""
+        with self._lock:
+            return {bank: set(held.ids) for bank, held in self._banks.items() if held.ids}
 
     def promote(self, bank: str) -> None:
         """Nothing to do: every bank already has a matrix of its own."""

@@ -43,6 +43,11 @@ class VectorIndex(Protocol):
     ids), changing nothing.
     """
 
+    @property
+    def embedded(self) -> bool:
+        """Whether it is this store's alone, and not part of a server that other stores may use."""
+        ...
+
     def upsert(self, bank: str, ids: Sequence[str], vectors: Vectors) -> None:
         """Add or replace; ``vectors`` is (len(ids), dimension). Idempotent; of an id given twice the last
         counts.
@@ -67,6 +72,10 @@ class VectorIndex(Protocol):
 
     def count(self, bank: str) -> int:
         """How many vectors the bank has."""
+        ...
+
+    def contents(self) -> dict[str, set[str]]:
+        """Every bank that has vectors, with its ids; one pass over everything. For checks, not for searches."""
         ...
 
     def promote(self, bank: str) -> None:

@@ -56,6 +56,28 @@ def names_in(place: Collection, bank: str) -> list[str]:
             return found
 
 
+def everything(place: Collection) -> dict[str, set[str]]:
+    """The ids of every bank that has rows there."""
+    owners: dict[str, str] = {}  # a bank by what stands before its ids, which may be a hash
+    found: dict[str, set[str]] = {}
+    seen = 0
+    while True:
+        page = place.get(limit=PAGE, offset=seen, include=[])["ids"]
+        seen += len(page)
+        for key in page:
+            mark, _, name = key.partition(":")
+            if mark not in owners:
+                owners[mark] = mark if not mark.startswith("~") else _bank_of(place, key)
+            found.setdefault(owners[mark], set()).add(name)
+        if len(page) < PAGE:
+            return found
+
+
+def _bank_of(place: Collection, key: str) -> str:
+    about: Any = place.get(ids=[key], include=["metadatas"])["metadatas"]
+    return str(about[0]["bank"])
+
+
 def vectors_of(place: Collection, bank: str, names: Sequence[str]) -> Iterator[tuple[list[str], Vectors]]:
     """The bank's rows of these ids, in batches; ids that are not there are left out."""
     length = len(prefix(bank))

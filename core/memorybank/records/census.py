@@ -54,17 +54,17 @@ def _count(connection: Connection, table: sa.Table, condition: sa.ColumnElement[
     )
 
 
-def indexable(connection: Connection) -> dict[str, int]:
-    """How many vectors of each bank (by uid) the index should hold: those already marked as written."""
+def indexable(connection: Connection) -> dict[str, dict[str, bool]]:
+    """By bank (uid) the ids of memories with a vector, and whether it is marked as written to the index."""
     query = (
-        sa.select(banks.c.uid, sa.func.count())
-        .select_from(memories)
+        sa.select(banks.c.uid, memories.c.id, memories.c.pending == Pending.NONE)
         .join(banks, banks.c.key == memories.c.bank)
         .join(vectors, vectors.c.key == memories.c.key)
-        .where(memories.c.pending == Pending.NONE)
-        .group_by(banks.c.uid)
     )
-    return dict(map(tuple, connection.execute(query)))
+    found: dict[str, dict[str, bool]] = {}
+    for uid, id_, written in connection.execute(query):
+        found.setdefault(uid, {})[id_] = bool(written)
+    return found
 
 
 def orphans(connection: Connection) -> dict[str, int]:

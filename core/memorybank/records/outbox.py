@@ -86,6 +86,17 @@ def mark_all(connection: Connection) -> int:
     return connection.execute(query).rowcount
 
 
+def mark_some(connection: Connection, uid: str, ids: Sequence[str]) -> int:
+    """Have these memories of a bank written to the index again; returns how many there are."""
+    bank = sa.select(banks.c.key).where(banks.c.uid == uid).scalar_subquery()
+    has_vector = sa.exists().where(vectors.c.key == memories.c.key)
+    done = 0
+    for part in chunks(ids):
+        query = sa.update(memories).where(memories.c.bank == bank, memories.c.id.in_(part), has_vector)
+        done += connection.execute(query.values(pending=Pending.INDEX)).rowcount
+    return done
+
+
 def unembedded(
     connection: Connection, limit: int, bank: int | None = None, after: int = -1
 ) -> list[Unembedded]:
