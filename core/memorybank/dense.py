@@ -14,6 +14,7 @@ from memorybank.records.banks import BankRow
 from memorybank.records.types import unpack_vectors
 from memorybank.resident import Resident, Snapshot
 from memorybank.runtime import Runtime
+from memorybank.similarity import cosines
 
 logger = logging.getLogger("memorybank.index")
 
@@ -53,13 +54,12 @@ class IndexSearch:
     def similarities(self, rows: Rows) -> NDArray[np.float32]:
         """Cosines of some rows with the question."""
         if self._exact is not None:
-            found: NDArray[np.float32] = self._exact[rows] @ self._vector
-            return found
+            return cosines(self._exact[rows], self._vector)
         keys = [int(key) for key in self._snapshot.keys[rows]]
         held = columns.some_vectors(self._connection, keys)
         empty = bytes(4 * self._vector.shape[0])
-        blobs = [held[key].vector if key in held else empty for key in keys]
-        return unpack_vectors(blobs, self._vector.shape[0]) @ self._vector
+        blobs = [held.get(key, empty) for key in keys]
+        return cosines(unpack_vectors(blobs, self._vector.shape[0]), self._vector)
 
     def _indexed(self, vector: NDArray[np.float32], n: int, tail: Rows) -> Rows | None:
         """Rows that the index names; None if it cannot answer, or holds too little to be believed.

@@ -24,6 +24,6 @@ def preceding(connection: Connection, snapshot: Snapshot, owner: str, found: Seq
             before = int(corpus.previous[row])
             if before >= 0 and corpus.alive[before]:
                 key_of[memory.id] = int(snapshot.keys[before])
-    rows = memories.by_keys(connection, sorted(set(key_of.values())), owner, {})
+    rows = memories.by_keys(connection, sorted(set(key_of.values())), owner)
     texts = {key: row.memory.text for key, row in rows.items()}
     return [texts.get(key_of.get(memory.id, -1), "") for memory in found]

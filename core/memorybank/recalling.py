@@ -275,20 +275,17 @@ def _recalled(
 ) -> list[Recalled]:
     """A part of a ranking, read."""
     keys = [int(key) for key in view.snapshot.keys[ranking.rows[part]]]
-    rows = memories.by_keys(connection, keys, owner, {})
-    names = banks.session_names_of(connection, [r.session for r in rows.values() if r.session is not None])
+    rows = memories.by_keys(connection, keys, owner)
     found = []
     for i, key in enumerate(keys):
         row = rows.get(key)
         if row is None:
             continue
-        name = None if row.session is None else names.get(row.session)
-        memory = row.memory if row.session is None else replace(row.memory, session=name)
         at = part.start + i
         parts = {name: float(values[at]) for name, values in ranking.parts.items()}
         found.append(
             Recalled(
-                memory,
+                row.memory,
                 float(ranking.scores[at]),
                 float(ranking.similarities[at]),
                 float(retention[i]),

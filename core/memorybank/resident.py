@@ -6,7 +6,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -144,7 +143,7 @@ class Resident:
         """Take over what others have written since."""
         arrays = self._arrays
         arrays.bury(columns.gone_since(connection, bank.key, self._rev))
-        rows = columns.meta_since(connection, bank.key, self._rev)
+        rows = [Meta._make(row) for row in columns.meta_since(connection, bank.key, self._rev)]
         fresh = [r for r in rows if r.key not in arrays.row_of or r.revised > self._rev]
         keys = [r.key for r in fresh]
         arrays.touch([r for r in rows if r.key in arrays.row_of and r.revised <= self._rev])
@@ -169,14 +168,14 @@ class Resident:
         if [row_of.get(row[0]) for row in held] == list(range(len(self._arrays))):
             grown.extend(unpack_vectors([row[1] for row in held], dimension))
         else:
-            by_row = {row_of[row[0]]: row for row in held if row[0] in row_of}
+            by_row = {row_of[row[0]]: row[1] for row in held if row[0] in row_of}
             grown.extend(self._stack([by_row.get(row) for row in range(len(self._arrays))]))
         return grown
 
-    def _stack(self, rows: Sequence[Any]) -> NDArray[np.float32]:
+    def _stack(self, rows: Sequence[bytes | None]) -> NDArray[np.float32]:
         dimension = self._dimension or 0
         empty = bytes(4 * dimension)  # no vector yet: similarity 0 to everything
-        return unpack_vectors([empty if row is None else row.vector for row in rows], dimension)
+        return unpack_vectors([empty if row is None else row for row in rows], dimension)
 
 
 class Residents:

@@ -64,7 +64,7 @@ def _lines(connection: Connection, dimension: int | None, bank: BankRow, owner: 
         for row in part:
             vector = None
             if row.key in held and dimension is not None:
-                vector = unpack_vectors([held[row.key].vector], dimension)[0]
+                vector = unpack_vectors([held[row.key]], dimension)[0]
             yield MemoryLine(row.memory, row.position, vector)
     for a, b, weight, at in links.of_bank(connection, bank.key):
         if a in ids and b in ids:

@@ -98,13 +98,13 @@ def _mark(held: Derived | Row | None) -> tuple[int, int] | None:
 
 
 def _session_stands(connection: Connection, draft: Draft) -> bool:
-    return draft.session is None or bool(banks.session_names_of(connection, [draft.session]))
+    return draft.session is None or banks.session_stands(connection, draft.session)
 
 
 def _present(connection: Connection, bank: BankRow, owner: str, draft: Draft, zone: ZoneInfo) -> Row | None:
     """What now stands where the draft belongs."""
     if draft.held is not None:
-        return memories.by_keys(connection, [draft.held.key], owner, {}).get(draft.held.key)
+        return memories.by_keys(connection, [draft.held.key], owner).get(draft.held.key)
     if draft.session is not None:
         found = memories.of_session(connection, draft.session, owner, "", level=draft.level)
         return found[0] if found else None

@@ -18,6 +18,7 @@ from memorybank.index.protocol import (
     checked_ids,
     checked_query,
 )
+from memorybank.similarity import cosines
 
 FIRST_CAPACITY = 64
 
@@ -30,7 +31,7 @@ def scan(matrix: Vectors, query: Vectors, n: int) -> tuple[NDArray[np.intp], NDA
     """
     if n < 1 or len(matrix) == 0:
         return np.empty(0, dtype=np.intp), np.empty(0, dtype=np.float32)
-    similarities: NDArray[np.float32] = matrix @ query
+    similarities = cosines(matrix, query)
     if n < len(similarities):
         floor = np.partition(similarities, len(similarities) - n)[len(similarities) - n]
         rows = np.flatnonzero(

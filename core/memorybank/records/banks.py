@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
@@ -11,6 +10,7 @@ from sqlalchemy import Connection, bindparam
 from sqlalchemy.exc import IntegrityError
 
 from memorybank.records.schema import banks, sessions
+from memorybank.records.statements import Statement
 from memorybank.records.types import VerbatimText
 
 
@@ -49,11 +49,13 @@ _COLUMNS = (
     banks.c.counter,
     banks.c.era,
 )
-_BY_OWNER = sa.select(*_COLUMNS).where(banks.c.owner == bindparam("p_owner"))
-_SESSION = sa.select(sessions.c.key, sessions.c.name, sessions.c.length).where(
-    sessions.c.bank == bindparam("p_bank"), sessions.c.name == bindparam("p_name")
+_BY_OWNER = Statement(sa.select(*_COLUMNS).where(banks.c.owner == bindparam("p_owner")))
+_SESSION = Statement(
+    sa.select(sessions.c.key, sessions.c.name, sessions.c.length).where(
+        sessions.c.bank == bindparam("p_bank"), sessions.c.name == bindparam("p_name")
+    )
 )
-_LOCATE = (
+_LOCATE = Statement(
     sa.select(*_COLUMNS, sessions.c.key.label("session"), sessions.c.length)
     .select_from(
         banks.outerjoin(
@@ -63,27 +65,25 @@ _LOCATE = (
     )
     .where(banks.c.owner == bindparam("p_owner"))
 )
-_NAMES = sa.select(sessions.c.key, sessions.c.name).where(
-    sessions.c.key.in_(bindparam("p_keys", expanding=True))
-)
-_BUMP = (
+_STANDS = Statement(sa.select(sessions.c.key).where(sessions.c.key == bindparam("p_key")))
+_BUMP = Statement(
     sa.update(banks)
     .where(banks.c.key == bindparam("p_key"))
     .values(rev=banks.c.rev + 1, counter=banks.c.counter + bindparam("p_keys"))
     .returning(*_COLUMNS)
 )
-_BUMP_OWNER = (
+_BUMP_OWNER = Statement(
     sa.update(banks)
     .where(banks.c.owner == bindparam("p_owner"))
     .values(rev=banks.c.rev + 1, counter=banks.c.counter + bindparam("p_keys"))
     .returning(*_COLUMNS)
 )
-_GROW = (
+_GROW = Statement(
     sa.update(sessions)
     .where(sessions.c.key == bindparam("p_key"))
     .values(length=sessions.c.length + bindparam("p_n"))
 )
-_GROW_NAMED = (
+_GROW_NAMED = Statement(
     sa.update(sessions)
     .where(sessions.c.bank == bindparam("p_bank"), sessions.c.name == bindparam("p_name"))
     .values(length=sessions.c.length + bindparam("p_n"))
@@ -93,17 +93,17 @@ _GROW_NAMED = (
 
 def find(connection: Connection, owner: str) -> BankRow | None:
     """The bank of this owner, or None if it has stored nothing yet."""
-    row = connection.execute(_BY_OWNER, {"p_owner": owner}).first()
+    row = _BY_OWNER.first(connection, {"p_owner": owner})
     return None if row is None else BankRow(*row)
 
 
 def locate(connection: Connection, owner: str, session: str) -> tuple[BankRow | None, SessionRow | None]:
     """The bank of this owner and its session of that name, as far as they exist."""
-    row = connection.execute(_LOCATE, {"p_owner": owner, "p_name": session}).first()
+    row = _LOCATE.first(connection, {"p_owner": owner, "p_name": session})
     if row is None:
         return None, None
     bank = BankRow(*row[:-2])
-    return bank, None if row.session is None else SessionRow(row.session, session, row.length)
+    return bank, None if row[-2] is None else SessionRow(row[-2], session, row[-1])
 
 
 def create(
@@ -141,13 +141,13 @@ def bump(connection: Connection, key: int, keys: int = 0) -> BankRow | None:
 
     The first statement of every write: it takes the bank's row, so that writers of one bank take turns.
     """
-    row = connection.execute(_BUMP, {"p_key": key, "p_keys": keys}).first()
+    row = _BUMP.first(connection, {"p_key": key, "p_keys": keys})
     return None if row is None else BankRow(*row)
 
 
 def bump_owner(connection: Connection, owner: str, keys: int = 0) -> BankRow | None:
     """``bump`` by the owner's name; None if there is no such bank."""
-    row = connection.execute(_BUMP_OWNER, {"p_owner": owner, "p_keys": keys}).first()
+    row = _BUMP_OWNER.first(connection, {"p_owner": owner, "p_keys": keys})
     return None if row is None else BankRow(*row)
 
 
@@ -181,7 +181,7 @@ def every(connection: Connection) -> list[BankRow]:
 
 def find_session(connection: Connection, bank: int, name: str) -> SessionRow | None:
     """The session of that name, or None."""
-    row = connection.execute(_SESSION, {"p_bank": bank, "p_name": name}).first()
+    row = _SESSION.first(connection, {"p_bank": bank, "p_name": name})
     return None if row is None else SessionRow(*row)
 
 
@@ -199,17 +199,19 @@ def create_session(connection: Connection, bank: int, name: str, now: int) -> Se
 
 def grow_session(connection: Connection, session: int, n: int) -> None:
     """Reserve ``n`` positions."""
-    connection.execute(_GROW, {"p_key": session, "p_n": n})
+    _GROW.count(connection, {"p_key": session, "p_n": n})
 
 
 def grow_named(connection: Connection, bank: int, name: str, n: int, now: int) -> SessionRow:
     """Reserve ``n`` positions of a session, made if it is not there; its ``length`` is the first of them."""
     values = {"p_bank": bank, "p_name": name, "p_n": n}
-    row = connection.execute(_GROW_NAMED, values).first()
+    row = _GROW_NAMED.first(connection, values)
     if row is None:
         create_session(connection, bank, name, now)
-        row = connection.execute(_GROW_NAMED, values).one()
-    return SessionRow(row.key, name, row.length - n)
+        row = _GROW_NAMED.first(connection, values)
+    if row is None:
+        raise LookupError("a session that was just made is gone")
+    return SessionRow(row[0], name, row[1] - n)
 
 
 def session_names(connection: Connection, bank: int) -> list[str]:
@@ -224,9 +226,6 @@ def session_map(connection: Connection, bank: int) -> dict[int, str]:
     return dict(map(tuple, connection.execute(query)))
 
 
-def session_names_of(connection: Connection, keys: Sequence[int]) -> dict[int, str]:
-    """Names of some sessions by key."""
-    wanted = sorted(set(keys))
-    if not wanted:
-        return {}
-    return dict(map(tuple, connection.execute(_NAMES, {"p_keys": wanted})))
+def session_stands(connection: Connection, session: int) -> bool:
+    """Whether there still is a session of that key."""
+    return _STANDS.first(connection, {"p_key": session}) is not None

@@ -10,29 +10,39 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, bindparam
 
 from memorybank.records.schema import credits, derivations, first_key, last_key, links
+from memorybank.records.statements import Statement
 
 CO_RECALLED = "co_recalled"
 
-_PAIRS = sa.select(links.c.a, links.c.b, links.c.weight, links.c.at).where(
-    links.c.a.in_(bindparam("p_keys", expanding=True)),
-    links.c.b.in_(bindparam("p_keys", expanding=True)),
-    links.c.kind == CO_RECALLED,
+_PAIRS = Statement(
+    lambda keys: sa.select(links.c.a, links.c.b, links.c.weight, links.c.at).where(
+        links.c.a.in_(keys), links.c.b.in_(keys), links.c.kind == CO_RECALLED
+    ),
+    ("p_keys", links.c.a.type),
 )
-_UPDATE = (
+_INSERT = Statement(sa.insert(links))
+_UPDATE = Statement(
     sa.update(links)
     .where(links.c.a == bindparam("p_a"), links.c.b == bindparam("p_b"), links.c.kind == CO_RECALLED)
     .values(weight=bindparam("p_weight"), at=bindparam("p_at"), rev=bindparam("p_rev"))
 )
-_SINCE = sa.select(links.c.a, links.c.b, links.c.weight).where(
-    links.c.bank == bindparam("p_bank"), links.c.rev > bindparam("p_rev")
+_SINCE = Statement(
+    sa.select(links.c.a, links.c.b, links.c.weight).where(
+        links.c.bank == bindparam("p_bank"), links.c.rev > bindparam("p_rev")
+    )
 )
-_DERIVED = sa.select(derivations.c.source, derivations.c.derived).where(
-    derivations.c.source.between(bindparam("p_first"), bindparam("p_last"))
+_DERIVED = Statement(
+    sa.select(derivations.c.source, derivations.c.derived).where(
+        derivations.c.source.between(bindparam("p_first"), bindparam("p_last"))
+    )
 )
-_CREDITS = sa.select(credits.c.memory, credits.c.position, credits.c.activation).where(
-    credits.c.session == bindparam("p_session")
+_CREDITS = Statement(
+    sa.select(credits.c.memory, credits.c.position, credits.c.activation).where(
+        credits.c.session == bindparam("p_session")
+    )
 )
-_RECREDIT = (
+_CREDIT = Statement(sa.insert(credits))
+_RECREDIT = Statement(
     sa.update(credits)
     .where(credits.c.session == bindparam("p_session"), credits.c.memory == bindparam("p_memory"))
     .values(position=bindparam("p_position"), activation=bindparam("p_activation"))
@@ -50,7 +60,7 @@ def co_recall(
     pairs = list(combinations(ordered, 2))
     if not pairs:
         return {}
-    known = {(a, b): (weight, at) for a, b, weight, at in connection.execute(_PAIRS, {"p_keys": ordered})}
+    known = {(a, b): (weight, at) for a, b, weight, at in _PAIRS.all(connection, {"p_keys": ordered})}
     fresh = [
         {"a": a, "b": b, "kind": CO_RECALLED, "bank": bank, "weight": 1.0, "at": now, "rev": rev}
         for a, b in pairs
@@ -67,10 +77,8 @@ def co_recall(
         for a, b in pairs
         if (a, b) in known
     ]
-    if fresh:
-        connection.execute(sa.insert(links), fresh)
-    if again:
-        connection.execute(_UPDATE, again)
+    _INSERT.many(connection, fresh)
+    _UPDATE.many(connection, again)
     weights = {(a, b): decayed(*known[a, b], now, half_life) if (a, b) in known else 0.0 for a, b in pairs}
     return {pair: 1.0 + weight for pair, weight in weights.items()}
 
@@ -82,8 +90,7 @@ def decayed(weight: float, at: int, now: int, half_life: float) -> float:
 
 def since(connection: Connection, bank: int, rev: int) -> list[tuple[int, int, float]]:
     """Co-recalled links (a, b, weight) changed after a revision."""
-    rows = connection.execute(_SINCE, {"p_bank": bank, "p_rev": rev})
-    return [(a, b, weight) for a, b, weight in rows]
+    return [(a, b, weight) for a, b, weight in _SINCE.all(connection, {"p_bank": bank, "p_rev": rev})]
 
 
 def of_bank(connection: Connection, bank: int) -> list[tuple[int, int, float, int]]:
@@ -105,7 +112,7 @@ def put(connection: Connection, bank: int, a: int, b: int, weight: float, at: in
 
 def derived_from(connection: Connection, bank: int) -> list[tuple[int, int]]:
     """Every (source, derived) pair of keys of a bank."""
-    rows = connection.execute(_DERIVED, {"p_first": first_key(bank), "p_last": last_key(bank)})
+    rows = _DERIVED.all(connection, {"p_first": first_key(bank), "p_last": last_key(bank)})
     return [(source, derived) for source, derived in rows]
 
 
@@ -113,7 +120,7 @@ def credited(connection: Connection, session: int) -> dict[int, tuple[int, float
     """What a session has credited: memory key → (position of the turn, activation then)."""
     return {
         memory: (position, activation)
-        for memory, position, activation in connection.execute(_CREDITS, {"p_session": session})
+        for memory, position, activation in _CREDITS.all(connection, {"p_session": session})
     }
 
 
@@ -135,7 +142,5 @@ def credit(
         for key, value in activations.items()
         if key in known
     ]
-    if fresh:
-        connection.execute(sa.insert(credits), fresh)
-    if again:
-        connection.execute(_RECREDIT, again)
+    _CREDIT.many(connection, fresh)
+    _RECREDIT.many(connection, again)

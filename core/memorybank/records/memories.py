@@ -13,7 +13,8 @@ from sqlalchemy import Connection, bindparam
 
 from memorybank.clock import from_micros, to_micros
 from memorybank.models import Level, Maker, Memory, Status
-from memorybank.records.schema import Pending, first_key, last_key, memories, postings, vectors
+from memorybank.records.schema import Pending, first_key, last_key, memories, postings, sessions, vectors
+from memorybank.records.statements import Statement
 from memorybank.records.types import pack_vector
 
 
@@ -43,34 +44,52 @@ class Row:
     pending: int
 
 
-_BY_KEYS = sa.select(memories).where(memories.c.key.in_(bindparam("p_keys", expanding=True)))
-_BY_IDS = sa.select(memories).where(
-    memories.c.bank == bindparam("p_bank"), memories.c.id.in_(bindparam("p_ids", expanding=True))
+_KEY, _ID = memories.c.key.type, memories.c.id.type
+_INSERT = Statement(sa.insert(memories))
+_PUT_POSTINGS = Statement(sa.insert(postings))
+_PUT_VECTORS = Statement(sa.insert(vectors))
+_BY_KEYS = Statement(
+    lambda keys: (
+        sa.select(memories, sessions.c.name)
+        .select_from(memories.outerjoin(sessions, sessions.c.key == memories.c.session))
+        .where(memories.c.key.in_(keys))
+    ),
+    ("p_keys", _KEY),
 )
-_TAIL = (
+_BY_IDS = Statement(
+    lambda ids: sa.select(memories).where(memories.c.bank == bindparam("p_bank"), memories.c.id.in_(ids)),
+    ("p_ids", _ID),
+)
+_TAIL = Statement(
     sa.select(memories)
     .where(memories.c.session == bindparam("p_session"), memories.c.level == Level.TURN.value)
     .order_by(memories.c.position.desc())
     .limit(1)
 )
-_KEYS = sa.select(memories.c.id, memories.c.key).where(
-    memories.c.bank == bindparam("p_bank"), memories.c.id.in_(bindparam("p_ids", expanding=True))
+_KEYS = Statement(
+    lambda ids: sa.select(memories.c.id, memories.c.key).where(
+        memories.c.bank == bindparam("p_bank"), memories.c.id.in_(ids)
+    ),
+    ("p_ids", _ID),
 )
-_REINFORCE = (
-    sa.update(memories)
-    .where(memories.c.bank == bindparam("p_bank"), memories.c.id.in_(bindparam("p_ids", expanding=True)))
-    .values(
-        strength=memories.c.strength + 1,
-        # The later of the two: a recall imported or replayed out of order never turns time back.
-        last_recalled=sa.case(
-            (memories.c.last_recalled > bindparam("p_now"), memories.c.last_recalled),
-            else_=bindparam("p_now"),
-        ),
-        rev=bindparam("p_rev"),
-    )
-    .returning(memories.c.id, memories.c.key)
+_REINFORCE = Statement(
+    lambda ids: (
+        sa.update(memories)
+        .where(memories.c.bank == bindparam("p_bank"), memories.c.id.in_(ids))
+        .values(
+            strength=memories.c.strength + 1,
+            # The later of the two: a recall imported or replayed out of order never turns time back.
+            last_recalled=sa.case(
+                (memories.c.last_recalled > bindparam("p_now"), memories.c.last_recalled),
+                else_=bindparam("p_now"),
+            ),
+            rev=bindparam("p_rev"),
+        )
+        .returning(memories.c.id, memories.c.key)
+    ),
+    ("p_ids", _ID),
 )
-_COMPLETE = (
+_COMPLETE = Statement(
     sa.update(memories)
     .where(memories.c.key == bindparam("p_key"), memories.c.revised == bindparam("p_revised"))
     .values(
@@ -83,6 +102,8 @@ _COMPLETE = (
     )
 )
 _CHUNK = 500
+_WIDTH = len(memories.c)
+_SESSION = list(memories.c).index(memories.c.session)
 T = TypeVar("T")
 
 
@@ -90,31 +111,38 @@ def _moment(micros: int | None) -> Any:
     return None if micros is None else from_micros(micros)
 
 
-def row_of(row: Any, owner: str, session_names: Mapping[int, str]) -> Row:
-    """A ``Row`` from a row of the table ``memories``."""
-    m = row._mapping
-    session = m["session"]
+_LEVELS = {level.value: level for level in Level}
+_STATUSES = {status.value: status for status in Status}
+_MAKERS = {maker.value: maker for maker in Maker}
+
+
+def row_of(row: Sequence[Any], owner: str, session_names: Mapping[int, str]) -> Row:
+    """A ``Row`` from a row of the table ``memories``: its columns in their order, and none or more behind them."""
+    (
+        key, _, id_, level, text, began, ended, created, strength, recalled, status, archived_at, pinned,
+        session, position, speaker, maker, stale, version, sources, rev, revised, pending,
+    ) = row[:_WIDTH]  # fmt: skip
     memory = Memory(
-        id=m["id"],
+        id=id_,
         owner=owner,
-        level=Level(m["level"]),
-        text=m["text"],
-        began=from_micros(m["began"]),
-        ended=from_micros(m["ended"]),
-        created=from_micros(m["created"]),
-        strength=m["strength"],
-        last_recalled=_moment(m["last_recalled"]),
-        status=Status(m["status"]),
-        pinned=m["pinned"],
-        sources=m["sources"],
+        level=_LEVELS[level],
+        text=text,
+        began=from_micros(began),
+        ended=from_micros(ended),
+        created=from_micros(created),
+        strength=strength,
+        last_recalled=_moment(recalled),
+        status=_STATUSES[status],
+        pinned=pinned,
+        sources=sources,
         session=None if session is None else session_names.get(session),
-        speaker=m["speaker"],
-        maker=Maker(m["maker"]),
-        stale=m["stale"],
-        version=m["version"],
-        archived_at=_moment(m["archived_at"]),
+        speaker=speaker,
+        maker=_MAKERS[maker],
+        stale=stale,
+        version=version,
+        archived_at=_moment(archived_at),
     )
-    return Row(m["key"], memory, session, m["position"], m["rev"], m["revised"], m["pending"])
+    return Row(key, memory, session, position, rev, revised, pending)
 
 
 def _values(row: Row, bank: int) -> dict[str, object]:
@@ -149,7 +177,7 @@ def _values(row: Row, bank: int) -> dict[str, object]:
 def insert(connection: Connection, bank: int, rows: Sequence[Row]) -> None:
     """Add memories. Their features are written by ``put_features``."""
     if rows:
-        connection.execute(sa.insert(memories), [_values(row, bank) for row in rows])
+        _INSERT.many(connection, [_values(row, bank) for row in rows])
 
 
 def replace(connection: Connection, bank: int, row: Row) -> None:
@@ -168,21 +196,20 @@ def put_features(
         remove_features(connection, old)
     if not items:
         return
-    connection.execute(
-        sa.insert(postings),
+    _PUT_POSTINGS.many(
+        connection,
         [
             {
                 "key": key,
-                "terms": f.terms.astype("<u8").tobytes(),
-                "counts": f.counts.astype("<u2").tobytes(),
-                "mentions": f.mentions.astype("<i4").tobytes(),
+                "terms": f.terms.astype("<u8", copy=False).tobytes(),
+                "counts": f.counts.astype("<u2", copy=False).tobytes(),
+                "mentions": f.mentions.astype("<i4", copy=False).tobytes(),
             }
             for key, f in items
         ],
     )
     embedded = [{"key": key, "vector": pack_vector(f.vector)} for key, f in items if f.vector is not None]
-    if embedded:
-        connection.execute(sa.insert(vectors), embedded)
+    _PUT_VECTORS.many(connection, embedded)
 
 
 def put_vectors(
@@ -212,14 +239,12 @@ def remove_features(connection: Connection, keys: Sequence[int]) -> tuple[int, i
     return gone_postings, gone_vectors
 
 
-def by_keys(
-    connection: Connection, keys: Sequence[int], owner: str, session_names: Mapping[int, str]
-) -> dict[int, Row]:
+def by_keys(connection: Connection, keys: Sequence[int], owner: str) -> dict[int, Row]:
     """Rows by key."""
     found: dict[int, Row] = {}
     for part in chunks(keys):
-        for row in connection.execute(_BY_KEYS, {"p_keys": part}):
-            found[row.key] = row_of(row, owner, session_names)
+        for row in _BY_KEYS.all(connection, {"p_keys": part}):
+            found[row[0]] = row_of(row, owner, {row[_SESSION]: row[-1]})
     return found
 
 
@@ -229,14 +254,15 @@ def by_ids(
     """Rows of a bank by memory id; unknown ids are left out."""
     found: dict[str, Row] = {}
     for part in chunks(ids):
-        for row in connection.execute(_BY_IDS, {"p_bank": bank, "p_ids": part}):
-            found[row.id] = row_of(row, owner, session_names)
+        for row in _BY_IDS.all(connection, {"p_bank": bank, "p_ids": part}):
+            made = row_of(row, owner, session_names)
+            found[made.memory.id] = made
     return found
 
 
 def tail(connection: Connection, session: int, owner: str, session_name: str) -> Row | None:
     """The latest turn of a session: the one that a reply may complete."""
-    row = connection.execute(_TAIL, {"p_session": session}).first()
+    row = _TAIL.first(connection, {"p_session": session})
     return None if row is None else row_of(row, owner, {session: session_name})
 
 
@@ -276,7 +302,7 @@ def keys_of(connection: Connection, bank: int, ids: Sequence[str]) -> dict[str, 
     """Keys of a bank's memories by id; unknown ids are left out."""
     found: dict[str, int] = {}
     for part in chunks(ids):
-        found.update((id_, key) for id_, key in connection.execute(_KEYS, {"p_bank": bank, "p_ids": part}))
+        found.update(_KEYS.all(connection, {"p_bank": bank, "p_ids": part}))
     return found
 
 
@@ -285,7 +311,7 @@ def reinforce(connection: Connection, bank: int, ids: Sequence[str], now: int, r
     found: dict[str, int] = {}
     for part in chunks(ids):
         values = {"p_bank": bank, "p_ids": part, "p_now": now, "p_rev": rev}
-        found.update((id_, key) for id_, key in connection.execute(_REINFORCE, values))
+        found.update(_REINFORCE.all(connection, values))
     return found
 
 
@@ -310,7 +336,7 @@ def complete(
         "p_ended": ended,
         "p_pending": pending,
     }
-    return connection.execute(_COMPLETE, values).rowcount == 1
+    return _COMPLETE.count(connection, values) == 1
 
 
 def update(connection: Connection, keys: Sequence[int], rev: int, **values: object) -> int:

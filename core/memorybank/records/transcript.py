@@ -12,6 +12,7 @@ from sqlalchemy import Connection, bindparam
 from memorybank.clock import from_micros, to_micros
 from memorybank.models import Message
 from memorybank.records.schema import messages, sessions
+from memorybank.records.statements import Statement
 
 _COLUMNS = (
     messages.c.position,
@@ -22,10 +23,14 @@ _COLUMNS = (
     messages.c.at,
     messages.c.payload,
 )
-_BY_ID = sa.select(*_COLUMNS).where(
-    messages.c.session == bindparam("p_session"), messages.c.id.in_(bindparam("p_ids", expanding=True))
+_INSERT = Statement(sa.insert(messages))
+_BY_ID = Statement(
+    lambda ids: sa.select(*_COLUMNS).where(
+        messages.c.session == bindparam("p_session"), messages.c.id.in_(ids)
+    ),
+    ("p_ids", messages.c.id.type),
 )
-_LAST = (
+_LAST = Statement(
     sa.select(*_COLUMNS)
     .where(messages.c.session == bindparam("p_session"))
     .order_by(messages.c.position.desc())
@@ -40,8 +45,8 @@ def _message(row: Any, owner: str, session: str) -> Message:
 
 def insert(connection: Connection, session: int, rows: Sequence[tuple[int, Message]]) -> None:
     """Append messages (each with its key); their positions are already set."""
-    connection.execute(
-        sa.insert(messages),
+    _INSERT.many(
+        connection,
         [
             {
                 "key": key,
@@ -65,7 +70,7 @@ def by_ids(
     """Messages of a session by id; unknown ids are left out."""
     found: dict[str, Message] = {}
     for part in _parts(ids):
-        for row in connection.execute(_BY_ID, {"p_session": session, "p_ids": part}):
+        for row in _BY_ID.all(connection, {"p_session": session, "p_ids": part}):
             message = _message(row, owner, session_name)
             found[message.id or ""] = message
     return found
@@ -86,7 +91,7 @@ def last(
     if n is None:
         query = sa.select(*_COLUMNS).where(messages.c.session == session).order_by(messages.c.position)
         return [_message(row, owner, session_name) for row in connection.execute(query)]
-    rows = connection.execute(_LAST, {"p_session": session, "p_n": n}).all()
+    rows = _LAST.all(connection, {"p_session": session, "p_n": n})
     return [_message(row, owner, session_name) for row in reversed(rows)]
 
 
@@ -133,12 +138,15 @@ def _parts(ids: Sequence[str], size: int = 500) -> list[list[str]]:
     return list(iter(lambda: list(islice(iterator, size)), []))
 
 
-_LAST_USER = sa.select(sa.func.max(messages.c.position)).where(
-    messages.c.session == bindparam("p_session"), messages.c.role == "user"
+_LAST_USER = Statement(
+    sa.select(messages.c.position)
+    .where(messages.c.session == bindparam("p_session"), messages.c.role == "user")
+    .order_by(messages.c.position.desc())  # from the end, not through the whole session
+    .limit(1)
 )
 
 
 def last_user_position(connection: Connection, session: int) -> int:
     """Position of the latest user message of a session: it names the user turn; -1 before the first."""
-    found = connection.execute(_LAST_USER, {"p_session": session}).scalar()
-    return -1 if found is None else int(found)
+    found = _LAST_USER.first(connection, {"p_session": session})
+    return -1 if found is None else int(found[0])

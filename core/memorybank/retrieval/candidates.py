@@ -12,6 +12,7 @@ from memorybank.retrieval.corpus import Corpus
 from memorybank.retrieval.lexical import Match
 from memorybank.retrieval.query import Query
 from memorybank.retrieval.settings import RetrievalSettings
+from memorybank.similarity import cosines
 
 Rows = NDArray[np.int64]
 Floats = NDArray[np.float32]
@@ -130,7 +131,7 @@ class _Similarities:
         self._search = search
         self._all: Floats | None = None
         if self._vector is not None and corpus.vectors is not None:
-            self._all = corpus.vectors @ self._vector
+            self._all = cosines(corpus.vectors, self._vector)
 
     def best(self, n: int, eligible: Eligible) -> tuple[Rows, Floats]:
         """The ``n`` most similar eligible rows, in no order."""
