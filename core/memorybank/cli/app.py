@@ -17,6 +17,7 @@ from typer.core import TyperGroup
 
 from memorybank.cli import (
     chat,
+    companion_app,
     consolidate,
     demo,
     editing,
@@ -34,7 +35,19 @@ FAILED, USAGE = 1, 2
 DEBUG_VARIABLE = "MEMORYBANK_DEBUG"
 
 # A new group of commands is a module with ``register(app)`` and its name here; this is their order in --help.
-GROUPS = (demo, chat, importing, recalling, showing, consolidate, forgetting, editing, upkeep, evaluate)
+GROUPS = (
+    demo,
+    chat,
+    companion_app,
+    importing,
+    recalling,
+    showing,
+    consolidate,
+    forgetting,
+    editing,
+    upkeep,
+    evaluate,
+)
 
 
 class ErrorGroup(TyperGroup):

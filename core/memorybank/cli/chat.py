@@ -86,7 +86,7 @@ def chat(
     answering = chat_model_named(model, url, timeout)
     writing = model_named(model, url, timeout)
     instruction = None if system is None else _instruction(system)
-    with _quiet_summaries(), any_store(store, embedder, llm=writing) as opened:
+    with quiet_summaries(), any_store(store, embedder, llm=writing) as opened:
         bank = opened.bank(owner, timezone=timezone, policy=policy_named(policy))
         clock = _clock(parsed_time(now, "--now"), bank)
         spoken = _language(language, bank)
@@ -102,7 +102,7 @@ def chat(
 
 
 @contextmanager
-def _quiet_summaries() -> Iterator[None]:
+def quiet_summaries() -> Iterator[None]:
     """What fails in the background is tried again later: no warning breaks into a talk, unless -v was given."""
     logger = logging.getLogger("memorybank.consolidation")
     before = logger.level

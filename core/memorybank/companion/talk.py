@@ -14,6 +14,7 @@ from zoneinfo import ZoneInfo
 from memorybank.bank import MemoryBank
 from memorybank.clock import Clock
 from memorybank.companion.speaking import ChatModel, Said, without_thoughts
+from memorybank.companion.taking_back import TakenBack, take_back
 from memorybank.companion.wording import SYSTEM, TODAY
 from memorybank.context import strip_context
 from memorybank.errors import LLMError, MemoryBankError
@@ -81,7 +82,10 @@ class TalkSettings:
 
 @dataclass
 class Companion:
-    """One session of talk over one bank; without a model it only listens and recalls."""
+    """One session of talk over one bank; without a model it only listens and recalls.
+
+    ``recalled`` is what was put before the model last, ``used`` the ids of what its answer drew on.
+    """
 
     bank: MemoryBank
     session: str
@@ -89,6 +93,8 @@ class Companion:
     clock: Clock
     settings: TalkSettings = field(default_factory=TalkSettings)
     recalled: tuple[Recalled, ...] = ()
+    used: tuple[str, ...] = ()
+    _credited: frozenset[str] = frozenset()
     _tended: date | None = None
     _turns: int = 0
 
@@ -97,6 +103,27 @@ class Companion:
 
         Whoever stops listening (``close``) stops the reply; what was said of it by then is stored.
         """
+        self._credited = frozenset()
+        yield from self._turn(text)
+
+    def again(self) -> Generator[Event, None, None]:
+        """The last turn taken back and answered anew, as ``hear``; nothing happens if there is none.
+
+        What the first answer credited is not credited twice: asking again is no sign that a memory was of use.
+        """
+        credited = self._credited.union(self.used)
+        taken = take_back(self.bank, self.session)
+        if taken is not None:
+            self._credited = credited
+            yield from self._turn(taken.words)
+
+    def take_back(self) -> TakenBack | None:
+        """Destroy the session's last turn and what was remembered of it; None if there is none."""
+        self.recalled = self.used = ()
+        return take_back(self.bank, self.session)
+
+    def _turn(self, text: str) -> Generator[Event, None, None]:
+        self.used = ()
         now = self.clock()
         stored = self.bank.add([{"role": "user", "content": text}], session=self.session, now=now)
         yield Heard(stored[0])
@@ -157,10 +184,12 @@ class Companion:
             logger.info("a reply failed")
             yield Trouble(reason)
         if message is not None:
+            fresh = [one for one in context.recalled if one.memory.id not in self._credited]
             used = self.bank.reinforce(
-                context.recalled, message.text, now=self.clock(), query=asked, asking=self.session
+                fresh, message.text, now=self.clock(), query=asked, asking=self.session
             )
-            yield Reply(message, tuple(used))
+            self.used = tuple(used)
+            yield Reply(message, self.used)
 
     def _keep(self, reply: str, whole: bool) -> Message | None:
         """Store a reply as far as it came, without what it repeats of our own block."""

@@ -1,0 +1,1 @@
+"""The companion as a web page: the chat, and the memory beside it (extra ``app``; ``memorybank app``)."""

@@ -1,0 +1,84 @@
+"""A page in front of one visitor: what its parts share, and how they ask, tell and wait."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+from zoneinfo import ZoneInfo
+
+from nicegui import ui
+
+from memorybank.app.house import House
+from memorybank.app.texts import Texts
+from memorybank.app.visits import Visit
+from memorybank.bank import MemoryBank
+from memorybank.companion.talk import Companion
+from memorybank.errors import MemoryBankError
+
+logger = logging.getLogger("memorybank.app")
+
+T = TypeVar("T")
+Refresh = Callable[[], Awaitable[None]]
+
+
+@dataclass
+class Desk:
+    """``refreshers``: what is called when memories have changed."""
+
+    house: House
+    visit: Visit
+    texts: Texts
+    companion: Companion
+    refreshers: list[Refresh] = field(default_factory=list)
+
+    @property
+    def bank(self) -> MemoryBank:
+        """The visitor's own memory; the page reaches no other."""
+        return self.companion.bank
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The zone of the visitor's days."""
+        return ZoneInfo(self.bank.timezone)
+
+    async def work(self, task: Callable[[], T]) -> T:
+        """Do something that reads or writes, without holding up other visitors."""
+        return await asyncio.get_running_loop().run_in_executor(self.house.threads, task)
+
+    async def attempt(self, task: Callable[[], T]) -> T | None:
+        """The same; what cannot be done is told to the visitor, and None is returned."""
+        try:
+            return await self.work(task)
+        except MemoryBankError as error:
+            self.tell(self.texts.gone_wrong.format(reason=error), bad=True)
+            return None
+
+    async def changed(self) -> None:
+        """Memories have changed: show what there is now."""
+        for refresh in self.refreshers:
+            await refresh()
+
+    def tell(self, text: str, *, bad: bool = False) -> None:
+        """A short notice, read out by screen readers too."""
+        ui.notify(text, type="negative" if bad else "info", position="top", multi_line=True, timeout=4000)
+
+    async def confirmed(self, question: str, yes: str, *, typed: str | None = None) -> bool:
+        """Ask before something is destroyed; with ``typed`` the visitor must type that word."""
+        with ui.dialog().props(f'aria-label="{_plain(yes)}"') as dialog, ui.card().classes("ask"):
+            ui.label(question)
+            word = ui.input(self.texts.erase_type.format(word=typed)).props("outlined") if typed else None
+            with ui.row().classes("buttons"):
+                ui.button(self.texts.cancel, on_click=lambda: dialog.submit(False)).props("flat no-caps")
+                go = ui.button(yes, on_click=lambda: dialog.submit(True)).props("color=negative no-caps")
+            if word is not None:
+                go.bind_enabled_from(word, "value", backward=lambda value: (value or "").strip() == typed)
+        answer = await dialog
+        dialog.delete()
+        return answer is True
+
+
+def _plain(text: str) -> str:
+    return text.replace('"', "")

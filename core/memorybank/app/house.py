@@ -1,0 +1,77 @@
+"""What all visitors of a page share: the store, the model, and how a visitor's companion is made."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from memorybank.app.auth import Identify
+from memorybank.app.visits import Visit
+from memorybank.bank import MemoryBank
+from memorybank.clock import Clock
+from memorybank.companion.quoting import quoting
+from memorybank.companion.speaking import ChatModel
+from memorybank.companion.stopping import stoppable
+from memorybank.companion.talk import Companion, TalkSettings
+from memorybank.companion.wording import SYSTEM
+from memorybank.forgetting import ForgettingPolicy
+from memorybank.store import MemoryStore
+from memorybank.text.language import Language
+
+
+def _threads() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(64, "memorybank-app")  # replies that are waited for at once; our choice
+
+
+@dataclass(frozen=True)
+class House:
+    """``model``: what answers (None: the companion only quotes), ``model_name``: as the page shows it.
+
+    ``identify``: the hook of a server (None: the profiles of this machine, on a loopback address only).
+    ``memories``: tokens of memory put before the model.
+    """
+
+    store: MemoryStore
+    model: ChatModel | None = None
+    model_name: str = ""
+    identify: Identify | None = None
+    policy: ForgettingPolicy = field(default_factory=ForgettingPolicy.companion)
+    timezone: str | None = None
+    clock: Clock | None = None
+    memories: int = 1500
+    threads: ThreadPoolExecutor = field(default_factory=_threads)
+
+    @property
+    def lists_profiles(self) -> bool:
+        """Whether a visitor may choose among the owners of the store."""
+        return self.identify is None
+
+    def now(self) -> datetime:
+        """The time."""
+        return (self.clock or self.store.runtime.clock)()
+
+    def bank(self, owner: str) -> MemoryBank:
+        """The bank of an owner."""
+        return self.store.bank(owner, timezone=self.timezone, policy=self.policy)
+
+    def companion(self, visit: Visit, language: Language) -> Companion:
+        """The companion of a visit, today's session unless it has begun; a visit without an owner has none."""
+        if visit.owner is None:
+            raise ValueError("a visit without an owner has no companion")
+        held = visit.companion
+        if held is None:
+            held = visit.companion = self._new_companion(visit, visit.owner, language)
+        return held
+
+    def _new_companion(self, visit: Visit, owner: str, language: Language) -> Companion:
+        bank = self.bank(owner)
+        today = self.now().astimezone(ZoneInfo(bank.timezone)).date().isoformat()
+        # Who only quotes sees the words just said and nothing before them: the rest it must remember.
+        window = 0 if self.model is None else TalkSettings().window
+        settings = TalkSettings(system=SYSTEM[language], memories=self.memories, window=window)
+        companion = Companion(bank, today, None, self.now, settings)
+        model = self.model or quoting(lambda: companion.recalled, bank.timezone, language)
+        companion.model = stoppable(model, visit.stop.is_set)
+        return companion

@@ -1,0 +1,92 @@
+"""A memory on the page: its words as plain text, and what can be done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nicegui import ui
+
+from memorybank.app import views
+from memorybank.app.desk import Desk
+
+
+def show(desk: Desk, cards: Sequence[views.Card], empty: str) -> None:
+    """Memories one below the other."""
+    if not cards:
+        ui.label(empty).classes("quiet")
+    with ui.element("ul").classes("cards"):
+        for number, card in enumerate(cards, 1):
+            one(desk, card, number)
+
+
+def one(desk: Desk, card: views.Card, number: int | None = None, fate: str = "") -> None:
+    """One memory."""
+    with ui.element("li").classes("card" + (" archived" if card.archived else "")):
+        ui.label(card.head if number is None else f"{number}. {card.head}").classes("head")
+        ui.label(card.text).classes("words")
+        if fate:
+            ui.label(fate).classes("quiet")
+        if card.reasons:
+            ui.label(f"{desk.texts.because}: {', '.join(card.reasons)}").classes("reasons")
+        if card.used:
+            ui.label(f"✓ {desk.texts.used}").classes("used")
+        _buttons(desk, card)
+
+
+def _buttons(desk: Desk, card: views.Card) -> None:
+    texts = desk.texts
+    with ui.element("div").classes("buttons"):
+        if card.archived:
+            _button(texts.restore, card, lambda: restore(desk, card))
+        elif card.pinned:
+            _button(texts.unpin, card, lambda: pin(desk, card, False))
+        else:
+            _button(texts.pin, card, lambda: pin(desk, card, True))
+        _button(texts.correct, card, lambda: correct(desk, card))
+        _button(texts.forget, card, lambda: forget(desk, card))
+
+
+def _button(text: str, card: views.Card, act: object) -> None:
+    made = ui.button(text, on_click=act).props("flat dense no-caps size=sm")  # type: ignore[arg-type]  # a handler
+    # Said with the memory's beginning, so that twenty buttons "Pin" are not all one to a screen reader.
+    made.props["aria-label"] = f"{text}: {card.text[:40]}"
+
+
+async def pin(desk: Desk, card: views.Card, on: bool) -> None:
+    """Keep it from fading, or let it fade again."""
+    await desk.attempt(lambda: (desk.bank.pin if on else desk.bank.unpin)([card.id]))
+    await desk.changed()
+
+
+async def restore(desk: Desk, card: views.Card) -> None:
+    """Bring it back from the archive."""
+    await desk.attempt(lambda: desk.bank.restore([card.id], now=desk.house.now()))
+    desk.tell(desk.texts.restored)
+    await desk.changed()
+
+
+async def correct(desk: Desk, card: views.Card) -> None:
+    """Put its text right."""
+    with ui.dialog() as dialog, ui.card().classes("ask"):
+        field = ui.textarea(desk.texts.correct, value=card.text).props("outlined autogrow autofocus")
+        with ui.row().classes("buttons"):
+            ui.button(desk.texts.cancel, on_click=lambda: dialog.submit(None)).props("flat no-caps")
+            ui.button(desk.texts.save, on_click=lambda: dialog.submit(field.value)).props("no-caps")
+    text = await dialog
+    dialog.delete()
+    if text is None or text == card.text:
+        return
+    edited = await desk.attempt(lambda: desk.bank.edit(card.id, text, now=desk.house.now()))
+    if edited is not None:
+        desk.tell(desk.texts.corrected)
+    await desk.changed()
+
+
+async def forget(desk: Desk, card: views.Card) -> None:
+    """Destroy it for good, after asking."""
+    if not await desk.confirmed(f"{desk.texts.forget_sure}\n\n{card.text[:200]}", desk.texts.forget):
+        return
+    erased = await desk.attempt(lambda: desk.bank.delete([card.id]))
+    if erased is not None:
+        desk.tell(desk.texts.forgotten.format(memories=erased.memories, messages=erased.messages))
+    await desk.changed()

@@ -1,0 +1,43 @@
+"""What is fading, when it will be archived, and what is archived already."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from memorybank.app import views
+from memorybank.app.desk import Desk
+from memorybank.app.panels import cards
+
+
+async def draw(desk: Desk) -> None:
+    """First to fade first."""
+    texts = desk.texts
+    found = await desk.work(lambda: views.fading(desk.bank, texts, desk.house.now()))
+    archived = await desk.work(lambda: views.archive(desk.bank, texts))
+    ui.label(texts.fading_long).classes("quiet")
+    if not found:
+        ui.label(texts.fading_none).classes("quiet")
+    with ui.element("ul").classes("cards"):
+        for number, one in enumerate(found, 1):
+            cards.one(desk, one.card, number, one.fate)
+    if desk.bank.policy.archive_below:
+        ui.button(texts.forget_now, on_click=lambda: _let_fade(desk)).props("flat dense no-caps")
+    else:
+        ui.label(texts.archives_nothing).classes("quiet")
+    ui.label(texts.archive).classes("title").props('role="heading" aria-level="3"')
+    cards.show(desk, archived, texts.archive_none)
+
+
+async def _let_fade(desk: Desk) -> None:
+    texts, now = desk.texts, desk.house.now()
+    planned = await desk.attempt(lambda: desk.bank.forget(now=now, dry_run=True))
+    if planned is None:
+        return
+    going = len(planned.archived) + len(planned.purged)
+    if going and not await desk.confirmed(texts.forget_now_sure.format(n=going), texts.forget_now):
+        return
+    done = await desk.attempt(lambda: desk.bank.forget(now=now))
+    if done is not None:
+        counts = {"archived": len(done.archived), "purged": len(done.purged), "kept": len(done.kept)}
+        desk.tell(texts.forget_now_done.format(**counts))
+    await desk.changed()

@@ -1,0 +1,39 @@
+"""Looking for memories: by words, by days, or both."""
+
+from __future__ import annotations
+
+from nicegui import ui
+
+from memorybank.app import views
+from memorybank.app.desk import Desk
+from memorybank.app.panels import cards
+
+
+async def draw(desk: Desk) -> None:
+    """The form, and below it what was found."""
+    texts = desk.texts
+
+    async def find() -> None:
+        found = await desk.attempt(
+            lambda: views.search(
+                desk.bank,
+                texts,
+                desk.house.now(),
+                str(query.value or ""),
+                str(since.value or ""),
+                str(until.value or ""),
+                archived=bool(archived.value),
+            )
+        )
+        body.clear()
+        with body:
+            ui.label(texts.found.format(n=len(found or ()))).classes("quiet").props('role="status"')
+            cards.show(desk, found or (), texts.found_none)
+
+    with ui.element("form").classes("ask-memory").props('role="search"').on("submit.prevent", find):
+        query = ui.input(texts.query).props("outlined dense type=search").classes("grow")
+        since = ui.input(texts.since).props("outlined dense type=date stack-label")
+        until = ui.input(texts.until).props("outlined dense type=date stack-label")
+        archived = ui.checkbox(texts.with_archived)
+        ui.button(texts.find).props("no-caps type=submit")
+    body = ui.element("div")

@@ -1,0 +1,78 @@
+"""The page on a port: uvicorn, NiceGUI, and the gate before them."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Callable
+
+import uvicorn
+from fastapi import FastAPI
+from nicegui import ui
+from starlette.requests import Request
+
+from memorybank.app.auth import check_bind, is_loopback
+from memorybank.app.gate import Gate
+from memorybank.app.house import House
+from memorybank.app.page import build
+from memorybank.app.visits import Visit, Visits
+
+logger = logging.getLogger("memorybank.app")
+
+
+def application(house: House, *, host: str, port: int) -> FastAPI:
+    """The page as an ASGI application: for ``serve``, or a server of yours. Once in a process.
+
+    ``host`` and ``port``: where it will listen. Raises InvalidInputError for an address beyond loopback without
+    ``house.identify``.
+    """
+    check_bind(host, house.identify)
+    visits = Visits(f"memorybank_{port}")
+    served = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
+
+    async def root(request: Request) -> None:
+        visit: Visit = request.scope["memorybank.visit"]
+        client = ui.context.client
+        visits.show(client.id, visit)
+        client.on_delete(lambda: visits.close(client.id))
+        await build(house, visit, request.headers.get("accept-language", ""))
+
+    ui.run_with(served, root=root, title="SiliconFriend", tailwind=False, show_welcome_message=False)
+    served.add_middleware(
+        Gate,
+        visits=visits,
+        identify=house.identify,
+        local=house.identify is None and is_loopback(host),
+    )
+    return served
+
+
+def serve(house: House, *, host: str = "127.0.0.1", port: int = 8090, ready: Callable[[str], None]) -> None:
+    """Serve the page until interrupted; ``ready`` is told its address once it listens. Raises as ``application``."""
+    # NiceGUI looks for a folder to keep its own storage in; the page uses none of it.
+    os.environ.setdefault("NICEGUI_STORAGE_PATH", os.devnull)
+    server = _Server(
+        uvicorn.Config(
+            application(house, host=host, port=port),
+            host=host,
+            port=port,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+        )
+    )
+    server.ready = lambda: ready(f"http://{'localhost' if is_loopback(host) else host}:{port}/")
+    try:
+        server.run()
+    finally:
+        house.threads.shutdown(wait=False, cancel_futures=True)
+
+
+class _Server(uvicorn.Server):
+    ready: Callable[[], None]
+
+    async def startup(self, sockets: list[object] | None = None) -> None:  # type: ignore[override]  # as there
+        await super().startup(sockets)  # type: ignore[arg-type]  # handed on
+        if self.started:
+            self.ready()
