@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date
 
-from memorybank import keeping, reporting
+from memorybank import keeping, linking, reporting
 from memorybank.bank_base import BankBase, Time
 from memorybank.clock import to_utc
 from memorybank.errors import NotFoundError
 from memorybank.hierarchy import consolidation
 from memorybank.intake import check_count, check_ids, check_levels, check_name
-from memorybank.models import Explanation, Level, Memory, Message, Recalled, Stats, Version, Window
+from memorybank.models import Explanation, Level, Link, Memory, Message, Recalled, Stats, Version, Window
 
 
 class BankReading(BankBase):
@@ -65,6 +65,11 @@ class BankReading(BankBase):
         return reporting.explain(
             self._runtime, self._owner, id, curve=self._curve, policy=self._policy, now=self._now(now)
         )
+
+    def links(self, ids: str | Iterable[str], now: Time | None = None) -> list[Link]:
+        """The links that these memories have, among themselves and to others of this owner: recalled together,
+        made from one another, said one after the other. Unknown ids have none."""
+        return linking.around(self._runtime, self._owner, check_ids(ids), now=self._now(now))
 
     def stats(self) -> Stats:
         """Counts of what the bank holds."""

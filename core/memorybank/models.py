@@ -133,6 +133,17 @@ class Recalled:
 
 
 @dataclass(frozen=True, slots=True)
+class Link:
+    """Two memories (ids) that belong together. ``kind``: ``co_recalled`` (``weight`` grows by 1 with each common
+    use and halves in 30 days), ``derived`` (``b`` was made from ``a``), ``next`` (``b`` was said after ``a``)."""
+
+    a: str
+    b: str
+    kind: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """The recent messages of a session, oldest first, and the rolling digest of what slid out."""
 

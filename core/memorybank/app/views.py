@@ -13,21 +13,23 @@ from memorybank.app.texts import Texts
 from memorybank.bank import MemoryBank
 from memorybank.errors import InvalidInputError
 from memorybank.forgetting import MemoryState, decide
-from memorybank.models import Level, Maker, Memory, Message, Recalled, Status
+from memorybank.models import Level, Link, Maker, Memory, Message, Recalled, Status
 
 _SAID = 200  # messages of a conversation that the page shows
 _FOUND = 20  # memories that a search shows
-_LEAST = 0.01  # shares of a score below one in a hundred say nothing
+_LEAST = 0.05  # shares of a score below one in twenty say little
 _NEVER = datetime.max.replace(tzinfo=ZoneInfo("UTC"))
 TALK = (Level.TURN, Level.NOTE)
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A memory as it is shown: ``head`` says when, what and how strong it is."""
+    """A memory as it is shown: ``words`` with the speakers' names in the page's language, ``text`` as it is kept;
+    ``head`` says when, what and how strong it is."""
 
     id: str
     text: str
+    words: str
     head: str
     pinned: bool
     archived: bool
@@ -53,6 +55,7 @@ class Fading:
     memory: Memory
     retention: float
     fate: str
+    archives_at: datetime | None = None
 
 
 def said(bank: MemoryBank, session: str) -> list[Message]:
@@ -85,7 +88,22 @@ def card(
     if memory.stale:
         marks.append(texts.stale)
     head = " · ".join(one for one in marks if one)
-    return Card(memory.id, memory.text, head, memory.pinned, archived, tuple(reasons), used)
+    return Card(
+        memory.id, memory.text, _spoken(memory, texts), head, memory.pinned, archived, tuple(reasons), used
+    )
+
+
+def _spoken(memory: Memory, texts: Texts) -> str:
+    """The text with its speakers named; names of people stand as they are."""
+    named = {"user: ": f"{texts.you}: ", "assistant: ": f"{texts.companion}: "}
+    lines = memory.text.split("\n")
+    if memory.level is not Level.TURN:
+        return memory.text
+    for place, line in enumerate(lines):
+        for role, name in named.items():
+            if line.startswith(role):
+                lines[place] = name + line[len(role) :]
+    return "\n".join(lines)
 
 
 def made_by(memory: Memory, texts: Texts) -> str:
@@ -177,6 +195,7 @@ def fading(bank: MemoryBank, texts: Texts, now: datetime, most: int = 12) -> lis
             memory,
             fate.retention,
             _fate(fate.archives_at, texts, zone, now),
+            fate.archives_at,
         )
         for memory, fate in order[:most]
     ]
@@ -216,6 +235,22 @@ def search(
         return []
     listed = bank.memories(levels=TALK, since=first, until=last, include_archived=archived)
     return [card(one, texts, zone) for one in listed[:100]]
+
+
+def linked(memories: Sequence[Memory], links: Sequence[Link], texts: Texts) -> dict[str, str]:
+    """For each memory what it links to, by the numbers of the list."""
+    numbers = {one.id: number for number, one in enumerate(memories, 1)}
+    found: dict[str, dict[str, set[int]]] = {one.id: {} for one in memories}
+    for link in links:
+        for one, other in ((link.a, link.b), (link.b, link.a)):
+            found[one].setdefault(link.kind, set()).add(numbers[other])
+    return {
+        id_: "; ".join(
+            f"{texts.link_kinds[kind]}: {', '.join(map(str, sorted(others)))}"
+            for kind, others in sorted(kinds.items())
+        )
+        for id_, kinds in found.items()
+    }
 
 
 def holdings(bank: MemoryBank, texts: Texts) -> str:

@@ -24,6 +24,10 @@ IMPORTED_ON = 9  # the evening of the tenth day
 FORGOTTEN_ON = 260  # days: companion memories that were never recalled have faded by then
 _RECALLED = 3  # memories per question: each one that is handed over grows stronger
 _DRAWN = 4  # memories of each kind in the plot
+_TITLES = {
+    "en": "Retention over time: each recall adds 1 to S and sets t to 0",
+    "zh": "留存随时间的变化：每次想起，S 加 1，t 归零",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,8 +182,11 @@ def _plot(bank: MemoryBank, script: Script, png: Path | None, diary: _Diary) -> 
     if png is None:
         return Plotted(traces, threshold, None)
     try:
-        title = "Retention over time: each recall adds 1 to S and sets t to 0"
-        return Plotted(traces, threshold, plot_retention(traces, png, title=title, threshold=threshold))
+        title = _TITLES[script.language]
+        drawn = plot_retention(
+            traces, png, title=title, threshold=threshold, language="zh" if script.language == "zh" else "en"
+        )
+        return Plotted(traces, threshold, drawn)
     except ImportError as error:  # without the extra the terminal's plot stands alone
         return Plotted(traces, threshold, None, str(error))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
 
 from nicegui import ui
@@ -23,7 +24,7 @@ def one(desk: Desk, card: views.Card, number: int | None = None, fate: str = "")
     """One memory."""
     with ui.element("li").classes("card" + (" archived" if card.archived else "")):
         ui.label(card.head if number is None else f"{number}. {card.head}").classes("head")
-        ui.label(card.text).classes("words")
+        ui.label(card.words).classes("words")
         if fate:
             ui.label(fate).classes("quiet")
         if card.reasons:
@@ -31,6 +32,16 @@ def one(desk: Desk, card: views.Card, number: int | None = None, fate: str = "")
         if card.used:
             ui.label(f"✓ {desk.texts.used}").classes("used")
         _buttons(desk, card)
+
+
+def picture(made: bytes | None, description: str, instead: str) -> None:
+    """A picture with its description; what it shows stands in words beside it."""
+    if made is None:
+        ui.label(instead).classes("quiet")
+        return
+    image = ui.element("img").classes("picture")
+    image.props["src"] = f"data:image/png;base64,{b64encode(made).decode()}"
+    image.props["alt"] = description
 
 
 def _buttons(desk: Desk, card: views.Card) -> None:
@@ -49,7 +60,7 @@ def _buttons(desk: Desk, card: views.Card) -> None:
 def _button(text: str, card: views.Card, act: object) -> None:
     made = ui.button(text, on_click=act).props("flat dense no-caps size=sm")  # type: ignore[arg-type]  # a handler
     # Said with the memory's beginning, so that twenty buttons "Pin" are not all one to a screen reader.
-    made.props["aria-label"] = f"{text}: {card.text[:40]}"
+    made.props["aria-label"] = f"{text}: {card.words[:40]}"
 
 
 async def pin(desk: Desk, card: views.Card, on: bool) -> None:
@@ -84,7 +95,7 @@ async def correct(desk: Desk, card: views.Card) -> None:
 
 async def forget(desk: Desk, card: views.Card) -> None:
     """Destroy it for good, after asking."""
-    if not await desk.confirmed(f"{desk.texts.forget_sure}\n\n{card.text[:200]}", desk.texts.forget):
+    if not await desk.confirmed(f"{desk.texts.forget_sure}\n\n{card.words[:200]}", desk.texts.forget):
         return
     erased = await desk.attempt(lambda: desk.bank.delete([card.id]))
     if erased is not None:

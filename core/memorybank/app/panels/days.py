@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from memorybank.app import views
+from memorybank.app import pictures, views
 from memorybank.app.desk import Desk
 from memorybank.app.panels import cards
 from memorybank.models import Level
@@ -20,7 +20,10 @@ async def draw(desk: Desk) -> None:
         ui.label(texts.overall).classes("title").props('role="heading" aria-level="3"')
         with ui.element("ul").classes("cards"):
             cards.one(desk, whole)
-    if not found:
+    if found:
+        made = await desk.work(lambda: pictures.timeline(desk.bank, texts, desk.house.now()))
+        cards.picture(made, texts.picture_days, texts.no_pictures)
+    else:
         ui.label(texts.days_none).classes("quiet")
     for day in found:
         _day(desk, day)

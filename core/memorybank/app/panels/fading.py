@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from nicegui import ui
 
-from memorybank.app import views
+from memorybank.app import pictures, views
 from memorybank.app.desk import Desk
 from memorybank.app.panels import cards
 
@@ -17,6 +17,9 @@ async def draw(desk: Desk) -> None:
     ui.label(texts.fading_long).classes("quiet")
     if not found:
         ui.label(texts.fading_none).classes("quiet")
+    else:
+        made = await desk.work(lambda: pictures.fading(found, desk.bank, texts, desk.house.now()))
+        cards.picture(made, texts.picture_fading, texts.no_pictures)
     with ui.element("ul").classes("cards"):
         for number, one in enumerate(found, 1):
             cards.one(desk, one.card, number, one.fate)

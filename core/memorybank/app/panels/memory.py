@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from nicegui import ui
 
 from memorybank.app.desk import Desk
-from memorybank.app.panels import days, fading, own, recalled, searching, who
+from memorybank.app.panels import days, fading, linked, own, recalled, searching, who
 
 Draw = Callable[[Desk], Awaitable[None]]
 
@@ -17,6 +17,7 @@ _TABS: Mapping[str, Draw] = {
     "days": days.draw,
     "fading": fading.draw,
     "search": searching.draw,
+    "links": linked.draw,
     "data": own.draw,
 }
 

@@ -1,35 +1,15 @@
-"""Pictures of forgetting: retention over time, in the terminal and as a PNG (extra ``plot``)."""
+"""Retention over time as numbers, and in the terminal as text."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from memorybank.errors import InvalidInputError, StoreError
+from memorybank.errors import InvalidInputError
 from memorybank.forgetting import ForgettingCurve
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-
-_RECALLED_COLOUR = "#1b6ca8"
-_FADING_COLOUR = "#c0392b"
-_CJK = re.compile(r"[\u2e80-\u9fff\uf900-\ufaff\uff00-\uffef]")
-_CJK_FONTS = (
-    "Noto Sans CJK SC",
-    "Noto Sans CJK JP",
-    "Source Han Sans SC",
-    "WenQuanYi Zen Hei",
-    "PingFang SC",
-    "Microsoft YaHei",
-    "SimHei",
-    "Arial Unicode MS",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +50,27 @@ def trace(
         days.append((moment - start) / timedelta(days=1))
         retained.append(curve.retention(1 + len(past), moment - since))
     return Trace(label, tuple(days), tuple(retained), bool(uses))
+
+
+def outlook(
+    label: str,
+    curve: ForgettingCurve,
+    strength: int,
+    since: datetime,
+    *,
+    now: datetime,
+    days: float,
+    points: int = 120,
+) -> Trace:
+    """Retention over the coming ``days`` if the memory is not recalled meanwhile; day 0 is ``now``. Pure.
+
+    ``since``: when it was last recalled, or happened. Times are aware.
+    """
+    if days <= 0:
+        raise InvalidInputError(f"days is {days:g}; give more than 0")
+    ahead = [days * step / points for step in range(points + 1)]
+    retained = [curve.retention(strength, now - since + timedelta(days=one)) for one in ahead]
+    return Trace(label, tuple(ahead), tuple(retained), strength > 1)
 
 
 def retention_lines(traces: Sequence[Trace], *, width: int = 72, height: int = 12) -> list[Text]:
@@ -115,75 +116,3 @@ def _at(one: Trace, day: float) -> float:
         middle = (low + high) // 2
         low, high = (middle, high) if one.days[middle] <= day else (low, middle)
     return one.retention[low]
-
-
-def plot_retention(
-    traces: Sequence[Trace],
-    path: str | Path,
-    *,
-    title: str = "Retention over time",
-    threshold: float | None = None,
-) -> Path:
-    """Draw the traces into a PNG and return its path. ``threshold``: the R below which memories are archived.
-
-    Needs no display. Labels whose characters no installed font has are replaced by numbers. Raises
-    ``ImportError`` without matplotlib, naming the extra, and ``StoreError`` if the file cannot be written.
-    """
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise ImportError('Plots need matplotlib: pip install "memorybank-core[plot]"') from error
-    font = _cjk_font()
-    figure = Figure(figsize=(9, 5.6), dpi=150, layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    for number, one in enumerate(traces, 1):
-        _draw(axes, one, number, font)
-    if threshold:
-        axes.axhline(
-            threshold, color="grey", linewidth=1, linestyle=":", label=f"archived below {threshold:g}"
-        )
-    axes.set(xlabel="days", ylabel="retention R", ylim=(0, 1.03), title=title)
-    axes.set_xlim(left=min((one.days[0] for one in traces), default=0))
-    axes.grid(alpha=0.25)
-    legend = (
-        None if not traces else figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
-    )
-    if font and legend is not None:
-        for text in legend.get_texts():
-            text.set_fontfamily([font, "DejaVu Sans"])
-    try:
-        figure.savefig(path, format="png")
-    except OSError as error:
-        raise StoreError(f"Cannot write the plot to {path}: {error.strerror or error}") from None
-    return Path(path)
-
-
-def _draw(axes: Axes, one: Trace, number: int, font: str | None) -> None:
-    colour = _RECALLED_COLOUR if one.recalled else _FADING_COLOUR
-    kind = "recalled" if one.recalled else "not recalled"
-    label = one.label if font or not _CJK.search(one.label) else _readable(one.label) or f"memory {number}"
-    label = label.replace("$", r"\$")
-    axes.plot(
-        one.days,
-        one.retention,
-        color=colour,
-        linewidth=2 if one.recalled else 1.2,
-        linestyle="-" if one.recalled else "--",
-        alpha=0.9 if one.recalled else 0.7,
-        label=f"{label} ({kind})",
-    )
-
-
-def _readable(label: str) -> str:
-    """The part of a label before its first Chinese character: a date, if it begins with one."""
-    return _CJK.split(label, maxsplit=1)[0].strip()
-
-
-def _cjk_font() -> str | None:
-    """The first installed font that has Chinese characters."""
-    from matplotlib import font_manager
-
-    installed = {font.name for font in font_manager.fontManager.ttflist}
-    return next((name for name in _CJK_FONTS if name in installed), None)

@@ -1,0 +1,94 @@
+"""Retention over time: a curve for each memory, told apart by colour, dashes and a number on the curve."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memorybank.plotting.canvas import COLOURS, dress, fonts, page, save
+from memorybank.plotting.traces import Trace
+from memorybank.plotting.words import Words, words
+from memorybank.text.language import Language
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_DASHES = ((5, 2), (1, 1.5), (7, 2, 1.5, 2), (3, 1.5))
+
+
+def retention_figure(
+    traces: Sequence[Trace],
+    *,
+    title: str | None = None,
+    threshold: float | None = None,
+    language: Language = "en",
+    legend: bool = True,
+    ahead: bool = False,
+) -> Figure:
+    """The traces as a matplotlib figure: recalled memories in solid lines, the others dashed.
+
+    ``threshold``: the R below which memories are archived. ``ahead``: the days count from now. Without ``legend``
+    the numbers on the curves alone tell which is which. What no installed font can draw is left out of labels.
+    Raises ImportError without matplotlib, naming the extra.
+    """
+    said = words(language)
+    figure = page(9, 5.6 if legend else 3.6)
+    axes = figure.add_subplot()
+    for number, one in enumerate(traces, 1):
+        _draw(axes, one, number, len(traces), said)
+    if traces:
+        for style, name in (("-", said.recalled), ("--", said.not_recalled)):
+            axes.plot([], [], color="#555555", linestyle=style, linewidth=1.6, label=name)
+    if threshold:
+        label = said.archived_below.format(level=threshold)
+        axes.axhline(threshold, color="#b3261e", linewidth=1.2, linestyle=":", label=label)
+    axes.set(xlabel=said.days_ahead if ahead else said.days, ylabel=said.retention, ylim=(0, 1.03))
+    axes.set_title(said.retention_title if title is None else fonts().label(title, said.retention_title, 80))
+    axes.set_xlim(left=min((one.days[0] for one in traces), default=0))
+    axes.grid(alpha=0.25)
+    if traces and legend:
+        figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False, handlelength=3)
+    return dress(figure)
+
+
+def plot_retention(
+    traces: Sequence[Trace],
+    path: str | Path,
+    *,
+    title: str | None = None,
+    threshold: float | None = None,
+    language: Language = "en",
+) -> Path:
+    """Draw ``retention_figure`` into a PNG and return its path. Raises ImportError as it does, and StoreError if
+    the file cannot be written."""
+    figure = retention_figure(traces, title=title, threshold=threshold, language=language)
+    return save(figure, path)
+
+
+def _draw(axes: Axes, one: Trace, number: int, count: int, said: Words) -> None:
+    label = fonts().label(one.label, said.memory.format(n=number))
+    colour = COLOURS[(number - 1) % len(COLOURS)]
+    axes.plot(
+        one.days,
+        one.retention,
+        color=colour,
+        linewidth=2 if one.recalled else 1.6,
+        linestyle="-" if one.recalled else (0, _DASHES[(number - 1) % len(_DASHES)]),
+        label=f"{number}  {label}",
+    )
+    # Curves that run together are told apart by numbers, each at a place of its own along the way.
+    day = one.days[0] + (one.days[-1] - one.days[0]) * number / (count + 1)
+    at = min(bisect_left(one.days, day), len(one.days) - 1)
+    axes.annotate(
+        str(number),
+        (one.days[at], one.retention[at]),
+        color="white",
+        fontsize=7,
+        fontweight="bold",
+        ha="center",
+        va="center",
+        bbox={"boxstyle": "circle,pad=0.25", "facecolor": colour, "edgecolor": "white", "linewidth": 0.8},
+    )
