@@ -46,7 +46,8 @@ class Indexer:
 
     ``open_index`` makes the index or raises IndexUnavailableError. ``threshold`` rows wake the background thread;
     it also looks every ``interval`` seconds. An index that was locked or down is tried again after ``retry_after``
-    seconds. A bank of ``large`` memories gets a collection of its own.
+    seconds. A bank of ``large`` memories gets a collection of its own. ``several``: the index is on a server, where
+    other processes of this store write too; it is opened by the background thread, so that no search waits for it.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Indexer:
         large: int = 50_000,
         flush_on_close: bool = True,
         retry_after: float = 60.0,
+        several: bool = False,
     ) -> None:
         self._database = database
         self._embedding = embedding
@@ -69,6 +71,9 @@ class Indexer:
         self._large = large
         self._flush_on_close = flush_on_close
         self._retry_after = retry_after
+        self._several = several
+        self._turns = 0
+        self._asked = False
         self._again = 0.0
         self._index: VectorIndex | None = None
         self._unavailable: IndexUnavailableError | None = None
@@ -91,7 +96,12 @@ class Indexer:
     @property
     def usable(self) -> bool:
         """Whether a search may be put to the index: it is wanted and has not failed."""
-        return self._open is not None and not self._barred() and not self._closed
+        if self._open is None or self._closed or self._barred():
+            return False
+        if self._several and self._index is None:
+            self._ask()
+            return False
+        return True
 
     @property
     def reason(self) -> IndexUnavailableError | None:
@@ -119,6 +129,14 @@ class Indexer:
                 logger.warning("the vector index is available again")
                 self._unavailable = None
             return self._index
+
+    def _ask(self) -> None:
+        """Have the background thread open the index."""
+        if not self._asked:
+            self._asked = True
+            if self._thread is None:
+                self._start()
+            self._wake.set()
 
     def _barred(self) -> bool:
         """Whether a failure forbids another try for now. What may pass by itself is tried again in a while."""
@@ -168,38 +186,65 @@ class Indexer:
     def flush(self, *, pause: float = 0.0) -> int:
         """Embed what has no vector yet, then write to the index all that it lacks; returns rows written.
 
-        ``pause`` seconds pass between batches, in which others get the processor.
+        ``pause`` seconds pass between batches, in which others get the processor; without it, an index that was
+        locked or down is tried again at once, and another process that writes is waited for.
 
         Raises IndexUnavailableError when the index cannot be used; what is left stays marked.
         """
         if self._database.read_only:
             return 0
-        with self._guard:
-            self._waiting = 0
-            self.embed_missing()
-            if self._open is None:
+        if not pause:
+            self._again = 0.0
+        with self._turn(wait=not pause) as mine:
+            waiting, self._waiting = self._waiting, 0
+            if not mine:
+                self._waiting = max(1, waiting)  # another process writes: what it leaves is looked for again
                 return 0
-            if not self._has_work():
-                return 0
-            index = self.index()
             try:
-                with _trusted():
-                    done = self._drop(index)
-                    while batch := self._next():
-                        self._write(index, batch)
-                        done += len(batch)
-                        if pause and self._wake.wait(pause) and self._closed:
-                            break
-            except IndexUnavailableError as error:
-                self.fail(error)
+                self.embed_missing()
+                return self._carry_over(pause) if self._open is not None and self._has_work() else 0
+            except MemoryBankError:
+                self._waiting = max(1, waiting)
                 raise
-            return done
+
+    def _carry_over(self, pause: float) -> int:
+        index = self.index()
+        try:
+            with _trusted():
+                done = self._drop(index)
+                while batch := self._next():
+                    self._write(index, batch)
+                    done += len(batch)
+                    if pause and self._wake.wait(pause) and self._closed:
+                        break
+        except IndexUnavailableError as error:
+            self.fail(error)
+            raise
+        return done
+
+    @contextlib.contextmanager
+    def _turn(self, *, wait: bool = True) -> Iterator[bool]:
+        """Inside, no other thread writes to the index, nor, where it is on a server, another process of this store:
+        one that read a row before it was changed or deleted must not write it afterwards.
+
+        Gives False, where ``wait`` is False and another process is inside.
+        """
+        with self._guard:
+            if not self._several or self._turns:
+                yield True
+                return
+            with self._database.alone("index", wait=wait) as mine:
+                self._turns += mine
+                try:
+                    yield mine
+                finally:
+                    self._turns -= mine
 
     def drop_erased(self) -> int:
         """Drop the vectors of erased banks; returns how many. Raises IndexUnavailableError."""
-        with self._guard:
-            if self._open is None or self._database.read_only:
-                return 0
+        if self._open is None or self._database.read_only:
+            return 0
+        with self._turn():
             with self._database.read() as connection:
                 uids = outbox.dropped(connection)
             index = self.index()
@@ -211,7 +256,7 @@ class Indexer:
     @contextlib.contextmanager
     def held_still(self) -> Iterator[VectorIndex]:
         """The index, flushed, and nothing of this process writes to it inside. Raises IndexUnavailableError."""
-        with self._guard:
+        with self._turn():
             self.flush()
             try:
                 yield self.index()
@@ -224,13 +269,13 @@ class Indexer:
 
         Raises IndexUnavailableError.
         """
-        with self.held_still() as index:
+        with self._turn(), self.held_still() as index:
             done = 0
             for uid, ids in surplus.items():
                 index.delete(uid, ids)
                 done += len(ids)
-            with self._database.write() as connection:
-                for uid, ids in missing.items():
+            for uid, ids in missing.items():
+                with self._database.write() as connection:
                     outbox.mark_some(connection, uid, ids)
             return done + self.flush()
 
@@ -239,9 +284,9 @@ class Indexer:
 
         Raises IndexUnavailableError, ``locked`` when another process holds the index.
         """
-        with self._guard:
-            if self._open is None:
-                return 0
+        if self._open is None:
+            return 0
+        with self._turn():
             index, self._index = self._index, None
             if index is not None:
                 _close_quietly(index)
@@ -340,11 +385,11 @@ class Indexer:
             if not dead:
                 return done
             for uid, group in groupby(dead, key=attrgetter("uid")):
-                ids = [item.id for item in group]
-                index.delete(uid, ids)
-                done += len(ids)
-            with self._database.write() as connection:
-                outbox.clear_tombstones(connection, dead)
+                gone = list(group)
+                index.delete(uid, [item.id for item in gone])
+                with self._database.write() as connection:  # one owner's rows at a time
+                    outbox.clear_tombstones(connection, gone)
+                done += len(gone)
 
     def _start(self) -> None:
         with self._guard:
@@ -354,14 +399,19 @@ class Indexer:
 
     def _run(self) -> None:
         while not self._closed:
-            self._wake.wait(self._interval)
+            failed = self._unavailable is not None
+            self._wake.wait(min(self._interval, self._retry_after) if failed else self._interval)
             self._wake.clear()
-            if self._closed or not self._waiting:
+            if self._closed or self._barred():
                 continue
             try:
-                self.flush(pause=_PAUSE)
+                if self._asked:
+                    self.index()
+                if self._waiting:
+                    self.flush(pause=_PAUSE)
             except MemoryBankError as error:
                 logger.info("the index is written later: %s", error)
+            self._asked = False
 
 
 @contextlib.contextmanager

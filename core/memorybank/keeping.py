@@ -198,7 +198,7 @@ def forget(
     """Carry out what the policy decides at ``now``, or with ``dry_run`` only say it."""
     door = runtime.database.read() if dry_run else runtime.database.write()
     with door as connection:
-        bank = banks.find(connection, owner)
+        bank = banks.find(connection, owner) if dry_run else banks.hold(connection, owner)
         if bank is None:
             return Forgotten()
         rows = memories.of_bank(connection, bank.key, owner, {})

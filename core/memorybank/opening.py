@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -38,8 +39,13 @@ logger = logging.getLogger("memorybank.store")
 
 RECORDS_NAME = "memorybank.db"
 CHROMA_NAME = "chroma"
+SERVER_RETRY = 10.0  # seconds until an index that failed is tried again, on the indexer's own thread
+FOLDER_RETRY = 60.0
 MEMORY_LIMIT = 512 * 1024 * 1024
 EXACT_LIMIT = 50_000  # memories of one bank, above which HNSW pays (measured: FACTS 1)
+
+_URL = ("http://", "https://")
+_STORE = "store"  # the name in ``meta`` under which a store keeps its own
 
 
 @dataclass(frozen=True)
@@ -98,6 +104,8 @@ def open_runtime(options: Options) -> Runtime:
             _index_opener(options, database),
             large=options.exact_limit,
             flush_on_close=options.flush_on_close,
+            several=_on_server(options.chroma),
+            retry_after=SERVER_RETRY if _on_server(options.chroma) else FOLDER_RETRY,
         )
     except BaseException:
         database.close()
@@ -227,21 +235,39 @@ def _index_opener(options: Options, database: Database) -> OpenIndex | None:
         if options.path is None:
             return None
         where = options.path / CHROMA_NAME
-    if isinstance(where, str) and not where.startswith(("http://", "https://")):
+    if isinstance(where, str) and not where.startswith(_URL):
         where = Path(where)
     return partial(_open_index, database, where)
+
+
+def _on_server(where: object) -> bool:
+    """Whether the index is on a server, where other processes may use it too."""
+    if isinstance(where, str):
+        return where.startswith(_URL)
+    return where is not None and where is not False and not isinstance(where, Path)
 
 
 def _open_index(database: Database, where: str | Path | Server, *, reset: bool = False) -> VectorIndex:
     from memorybank.index.chroma import ChromaIndex
 
-    fresh = reset or (isinstance(where, Path) and not (where / "chroma.sqlite3").exists())
-    index = ChromaIndex.open(where, reset=reset)
-    if fresh:
-        # The folder was deleted, or made anew: whatever was written to it before has to be written again.
-        with database.write() as connection:
-            outbox.mark_all(connection)
+    index = ChromaIndex.open(where, namespace=_namespace(database, where), reset=reset)
+    if index.empty:
+        # It was deleted or lost, or is made anew: whatever was written to it before has to be written again.
+        outbox.mark_all(database)
     return index
+
+
+def _namespace(database: Database, where: str | Path | Server) -> str | None:
+    """What the collections' names begin with: on a server something of this store alone, kept in its records."""
+    if isinstance(where, Path) or getattr(where, "namespace", None) is not None:
+        return None
+    with database.write() as connection:
+        database.take_turn(connection, _STORE)
+        name = read_meta(connection, _STORE)
+        if name is None:
+            name = uuid.uuid4().hex[:12]
+            write_meta(connection, _STORE, name)
+    return f"memorybank-{name}"
 
 
 def _counter(tokenizer: object) -> TokenCounter:

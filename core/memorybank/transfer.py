@@ -87,9 +87,12 @@ def import_bank(runtime: Runtime, path: str | Path, owner: str | None, *, now: d
     check_header(header)
     name = owner or header.owner
     with runtime.database.write() as connection:
-        bank = banks.create(
+        made = banks.create(
             connection, name, header.timezone, header.language, to_micros(now), runtime.embedding.era
         )
+        bank = banks.bump(connection, made.key)
+        if bank is None:
+            raise StoreError("the owner was erased while it was imported; nothing was stored")
         reader = _Reader(connection, runtime, bank, header, now)
         for line in lines:
             reader.take(line)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from contextlib import nullcontext
 from dataclasses import replace
 
 from memorybank.embedding import as_embedder
 from memorybank.embedding.protocol import Embedder
 from memorybank.embedding.sparing import embed_willing
-from memorybank.errors import IndexUnavailableError
+from memorybank.errors import IndexUnavailableError, StoreError
 from memorybank.models import Erased
 from memorybank.records import banks, erasure, revectoring
 from memorybank.runtime import Runtime
@@ -19,7 +20,7 @@ logger = logging.getLogger("memorybank.upkeep")
 def erase(runtime: Runtime, owner: str) -> Erased:
     """Remove an owner everywhere; what the index cannot drop now it drops at its next opening."""
     with runtime.database.write() as connection:
-        bank = banks.find(connection, owner)
+        bank = banks.hold(connection, owner)
         if bank is None:
             return Erased()
         erased = erasure.remove_owner(connection, bank)
@@ -35,13 +36,18 @@ def erase(runtime: Runtime, owner: str) -> Erased:
 def reindex(runtime: Runtime, embedder: Embedder, *, progress: bool) -> int:
     """Embed everything anew, batch by batch beside the old vectors, then switch in one transaction."""
     new = as_embedder(embedder)
-    revectoring.begin(runtime.database, f"{new.name} ({new.dimension})")
-    refused: set[tuple[int, int]] = set()
-    era = None
-    while era is None:
-        refused |= _gather(runtime, new, progress)
-        with runtime.database.write() as connection:
-            era = revectoring.finish(connection, new.name, new.dimension, refused)
+    database = runtime.database
+    # In one file writers take turns anyway; on a server two who gather would stand in each other's way.
+    with nullcontext(True) if database.is_sqlite else database.alone("reindex", wait=False) as mine:
+        if not mine:
+            raise StoreError(f"{database.where} is being reindexed by another process; wait until it is done")
+        revectoring.begin(database, f"{new.name} ({new.dimension})")
+        refused: set[tuple[int, int]] = set()
+        era = None
+        while era is None:
+            refused |= _gather(runtime, new, progress)
+            with database.write() as connection:
+                era = revectoring.finish(connection, new.name, new.dimension, refused)
     if refused:
         logger.warning(
             "%s does not take the texts of %d memories; they are found by their words", new.name, len(refused)

@@ -92,10 +92,10 @@ class PostgresServer:
         """The address of a database, as SQLAlchemy takes it."""
         return f"postgresql+psycopg://memory@/{name}?host={self.folder}"
 
-    def make(self, name: str | None = None) -> str:
-        """A new, empty database; returns its address."""
+    def make(self, name: str | None = None, template: str = "template0") -> str:
+        """A new database, empty or a copy of ``template``; returns its address."""
         name = name or f"db{next(self._numbers)}"
-        self.execute(f'CREATE DATABASE "{name}"')
+        self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         return self.address(name)
 
     def execute(self, statement: str, database: str = "postgres") -> list[Any]:

@@ -57,6 +57,11 @@ class Catalogue:
         own = sum(about.bank is not None for _, about in list(self._known.values()))
         return self._most is None or self.layout.shards + own < self._most
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing is there."""
+        return not self._known
+
     def clear(self) -> None:
         """Forget everything that was read."""
         self._known = {}
@@ -192,7 +197,8 @@ class Catalogue:
     def _know(self, collection: Collection) -> None:
         """Keep a collection if it is what it should be; otherwise IndexUnavailableError."""
         about = described(collection.metadata)
-        space = (collection.configuration_json.get("hnsw") or {}).get("space")
+        made = collection.configuration_json
+        space = (made.get("hnsw") or made.get("spann") or {}).get("space")  # distributed Chroma has SPANN
         if about is not None and about.format > FORMAT:
             raise IndexUnavailableError(
                 f"the Chroma index has layout {about.format}, this MemoryBank knows {FORMAT}; upgrade it",

@@ -20,7 +20,7 @@ from memorybank.index.catalogue import Catalogue
 from memorybank.index.client import Server, connect_server, disconnect, guarded, may_pass
 from memorybank.index.folder import Folder
 from memorybank.index.gate import Gate
-from memorybank.index.layout import DEFAULT_SHARDS, Kind, Layout
+from memorybank.index.layout import DEFAULT_SHARDS, NAMESPACE, Kind, Layout
 from memorybank.index.limits import most_collections
 from memorybank.index.moving import move_out, sweep
 from memorybank.index.protocol import (
@@ -63,7 +63,7 @@ class ChromaIndex:
         where: str | Path | Server,
         *,
         shards: int | None = None,
-        namespace: str = "memorybank",
+        namespace: str | None = None,
         reset: bool = False,
         probe_timeout: float = 60.0,
     ) -> ChromaIndex:
@@ -81,14 +81,13 @@ class ChromaIndex:
         if isinstance(where, str) and where.startswith(("http://", "https://")):
             where = Server(where)
         if isinstance(where, Server):
-            return cls._open_server(
-                where, Layout(DEFAULT_SHARDS if shards is None else shards, namespace), reset
-            )
+            wanted = shards or where.shards or DEFAULT_SHARDS
+            return cls._open_server(where, Layout(wanted, namespace or where.namespace or NAMESPACE), reset)
         folder = Folder.acquire(Path(where))
         try:
             if reset:
                 folder.clear()
-            layout = folder.layout(shards, namespace)
+            layout = folder.layout(shards, namespace or NAMESPACE)
             client = folder.connect(probe_timeout)
             try:
                 return cls(client, layout, folder)
@@ -191,6 +190,11 @@ class ChromaIndex:
             return found
 
         return self._run_alone("listing everything in Chroma", collect)
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no collection of this layout: nothing was ever written, or all of it was lost."""
+        return self._catalogue.empty
 
     @property
     def embedded(self) -> bool:

@@ -16,12 +16,15 @@ from urllib.parse import urlsplit
 from memorybank.errors import IndexUnavailableError, InvalidInputError
 
 if TYPE_CHECKING:
+    import httpx
     from chromadb.api import ClientAPI
 
 logger = logging.getLogger("memorybank.index")
 
 SHORT_MESSAGE = 300
 """Characters of Chroma's own words that a message of ours quotes."""
+
+_CONNECT_SECONDS = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,9 @@ class Server:
     forever).
 
     Chroma 1.x has no authentication and no TLS of its own: ``token`` (sent as a bearer token), ``headers``
-    and an https URL are for the proxy that stands before it.
+    and an https URL are for the proxy that stands before it. ``namespace`` begins the names of the collections;
+    left out, a store takes one of its own, so that several may use one server. ``shards``: over how many
+    collections owners are spread (64; fixed once the first is made).
     """
 
     url: str
@@ -39,6 +44,8 @@ class Server:
     tenant: str | None = None
     database: str | None = None
     timeout: float = 30.0
+    namespace: str | None = None
+    shards: int | None = None
 
     def __post_init__(self) -> None:
         parts = urlsplit(self.url)
@@ -54,6 +61,12 @@ class Server:
         host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
         port = parts.port or (443 if parts.scheme == "https" else 8000)
         return f"{parts.scheme}://{host}:{port}{parts.path.rstrip('/')}"
+
+    def limits(self) -> httpx.Timeout:
+        """Time limits of a request: a server that does not even accept a connection is not waited for long."""
+        import httpx
+
+        return httpx.Timeout(self.timeout, connect=min(self.timeout, _CONNECT_SECONDS))
 
     def all_headers(self) -> dict[str, str]:
         """The headers of every request."""
@@ -82,7 +95,7 @@ def connect_server(server: Server) -> ClientAPI:
 
         # asked first with a time limit, because the client's constructor has none
         beat = httpx.get(
-            f"{server.base}/api/v2/heartbeat", headers=server.all_headers(), timeout=server.timeout
+            f"{server.base}/api/v2/heartbeat", headers=server.all_headers(), timeout=server.limits()
         )
         beat.raise_for_status()
         parts = urlsplit(server.base)
@@ -97,7 +110,7 @@ def connect_server(server: Server) -> ClientAPI:
         )
         session = _http_session(client)
         if session is not None:
-            session.timeout = httpx.Timeout(server.timeout)
+            session.timeout = server.limits()
         return client
 
 

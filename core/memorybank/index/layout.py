@@ -19,6 +19,7 @@ from memorybank.errors import InvalidInputError
 FORMAT = 1
 """Version of this layout. A higher one in a folder was written by a newer MemoryBank."""
 
+NAMESPACE = "memorybank"
 DEFAULT_SHARDS = 64
 MOST_SHARDS = 4096
 
@@ -48,7 +49,7 @@ class Layout:
     """
 
     shards: int = DEFAULT_SHARDS
-    namespace: str = "memorybank"
+    namespace: str = NAMESPACE
     format: int = FORMAT
 
     def __post_init__(self) -> None:

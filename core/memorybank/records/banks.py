@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, bindparam
 from sqlalchemy.exc import IntegrityError
 
+from memorybank.records.migrations import read_meta
 from memorybank.records.schema import banks, sessions
 from memorybank.records.statements import Statement
 from memorybank.records.types import VerbatimText
@@ -50,6 +51,7 @@ _COLUMNS = (
     banks.c.era,
 )
 _BY_OWNER = Statement(sa.select(*_COLUMNS).where(banks.c.owner == bindparam("p_owner")))
+_HOLD = sa.select(*_COLUMNS).where(banks.c.owner == bindparam("p_owner")).with_for_update()
 _SESSION = Statement(
     sa.select(sessions.c.key, sessions.c.name, sessions.c.length).where(
         sessions.c.bank == bindparam("p_bank"), sessions.c.name == bindparam("p_name")
@@ -97,6 +99,12 @@ def find(connection: Connection, owner: str) -> BankRow | None:
     return None if row is None else BankRow(*row)
 
 
+def hold(connection: Connection, owner: str) -> BankRow | None:
+    """``find`` that also takes the bank's row: its other writers wait until this transaction ends."""
+    row = connection.execute(_HOLD, {"p_owner": owner}).first()
+    return None if row is None else BankRow(*row)
+
+
 def locate(connection: Connection, owner: str, session: str) -> tuple[BankRow | None, SessionRow | None]:
     """The bank of this owner and its session of that name, as far as they exist."""
     row = _LOCATE.first(connection, {"p_owner": owner, "p_name": session})
@@ -113,6 +121,8 @@ def create(
     found = find(connection, owner)
     if found is not None:
         return found
+    # Another process may have reindexed since this one opened the store: vectors made here would be of the old era.
+    era = max(era, int(read_meta(connection, "embedder_era") or 0))
     try:
         with connection.begin_nested():
             connection.execute(

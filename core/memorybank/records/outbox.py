@@ -8,8 +8,21 @@ from dataclasses import dataclass
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from memorybank.records.database import Database
 from memorybank.records.memories import chunks
-from memorybank.records.schema import Pending, banks, drops, memories, postings, tombstones, vectors
+from memorybank.records.schema import (
+    Pending,
+    banks,
+    drops,
+    first_key,
+    last_key,
+    memories,
+    postings,
+    tombstones,
+    vectors,
+)
+
+_HELD = 200  # banks whose rows one transaction takes
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +80,12 @@ def mark_indexed(connection: Connection, done: Sequence[Unindexed]) -> None:
     """Clear the mark of rows whose text is still the one that was written."""
     if not done:
         return
+    if connection.dialect.name != "sqlite":
+        # What a writer holds at this moment keeps its mark and is written again: so nobody waits for each other.
+        written = sa.tuple_(memories.c.key, memories.c.revised).in_([(one.key, one.revised) for one in done])
+        free = sa.select(memories.c.key).where(written).with_for_update(skip_locked=True)
+        connection.execute(sa.update(memories).where(memories.c.key.in_(free)).values(pending=Pending.NONE))
+        return
     query = (
         sa.update(memories)
         .where(memories.c.key == sa.bindparam("p_key"), memories.c.revised == sa.bindparam("p_revised"))
@@ -75,20 +94,33 @@ def mark_indexed(connection: Connection, done: Sequence[Unindexed]) -> None:
     connection.execute(query, [{"p_key": item.key, "p_revised": item.revised} for item in done])
 
 
-def mark_all(connection: Connection) -> int:
-    """Have the whole index written again from the stored vectors; returns how many rows."""
+def mark_all(database: Database) -> int:
+    """Have the whole index written again from the stored vectors; returns how many rows.
+
+    Some banks at a time, each range a transaction: nobody's turn waits until all is done.
+    """
     has_vector = sa.exists().where(vectors.c.key == memories.c.key)
-    query = (
-        sa.update(memories)
-        .where(memories.c.pending == Pending.NONE, has_vector)
-        .values(pending=Pending.INDEX)
-    )
-    return connection.execute(query).rowcount
+    query = sa.update(memories).where(memories.c.pending == Pending.NONE, has_vector)
+    done, after = 0, -1
+    while True:
+        with database.write() as connection:
+            held = _hold(connection, after)
+            if not held:
+                return done
+            own = memories.c.key.between(first_key(held[0]), last_key(held[-1]))
+            done += connection.execute(query.where(own).values(pending=Pending.INDEX)).rowcount
+        after = held[-1]
+
+
+def _hold(connection: Connection, after: int, limit: int | None = _HELD) -> list[int]:
+    """Keys of the next banks, whose rows are taken, in order: writers take their bank's row before all others."""
+    query = sa.select(banks.c.key).where(banks.c.key > after).order_by(banks.c.key).limit(limit)
+    return list(connection.execute(query.with_for_update()).scalars())
 
 
 def mark_some(connection: Connection, uid: str, ids: Sequence[str]) -> int:
     """Have these memories of a bank written to the index again; returns how many there are."""
-    bank = sa.select(banks.c.key).where(banks.c.uid == uid).scalar_subquery()
+    bank = connection.execute(sa.select(banks.c.key).where(banks.c.uid == uid).with_for_update()).scalar()
     has_vector = sa.exists().where(vectors.c.key == memories.c.key)
     done = 0
     for part in chunks(ids):
@@ -124,6 +156,8 @@ def mark_unembedded(connection: Connection) -> int:
     has_vector = sa.exists().where(vectors.c.key == memories.c.key)
     has_terms = sa.exists().where(postings.c.key == memories.c.key)
     query = sa.update(memories).where(has_terms, ~has_vector).values(pending=Pending.EMBED)
+    if connection.dialect.name != "sqlite":
+        _hold(connection, -1, None)
     return connection.execute(query).rowcount
 
 
@@ -151,10 +185,10 @@ def clear_tombstones(connection: Connection, done: Sequence[Tombstone]) -> None:
     floors: dict[int, int] = {}
     for item in done:
         floors[item.bank] = max(floors.get(item.bank, 0), item.rev)
+    for bank, rev in sorted(floors.items()):  # banks before their rows, as every writer does
+        connection.execute(sa.update(banks).where(banks.c.key == bank, banks.c.floor < rev).values(floor=rev))
     for part in chunks([item.key for item in done]):
         connection.execute(sa.delete(tombstones).where(tombstones.c.key.in_(part)))
-    for bank, rev in floors.items():
-        connection.execute(sa.update(banks).where(banks.c.key == bank, banks.c.floor < rev).values(floor=rev))
 
 
 def dropped(connection: Connection) -> list[str]:

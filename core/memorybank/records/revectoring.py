@@ -59,7 +59,9 @@ def finish(
     ``refused`` are (key, revised) that the embedder does not take: they go without a vector, marked as to be
     embedded. None if something was added or changed meanwhile, which has to be embedded first.
     """
-    # Taking every bank's row first keeps writers out until the switch is done.
+    # Taking every bank's row first keeps writers out until the switch is done; on PostgreSQL also new banks.
+    if connection.dialect.name != "sqlite":
+        connection.execute(sa.text("LOCK TABLE banks IN SHARE ROW EXCLUSIVE MODE"))
     connection.execute(sa.update(banks).values(rev=banks.c.rev + 1))
     if _open(connection, refused):
         return None
