@@ -11,7 +11,7 @@ help:
 	@echo "make demo       ten days of talk, in English and Chinese: remembering, recalling, forgetting"
 	@echo "make test       every test"
 	@echo "make check      ruff, mypy --strict and every test"
-	@echo "make notebooks  run the cookbook"
+	@echo "make notebooks  run the cookbook and refresh its outputs"
 	@echo "make eval       retrieval quality on the development dialogues (../shared/data)"
 	@echo "make bench      cost of a chat turn, ratios against a floor in the same run"
 	@echo "make floors     the adapters' tests with the oldest frameworks that are supported"
@@ -44,7 +44,7 @@ types: $(DEVELOPER)
 check: lint types test
 
 notebooks: $(DEVELOPER)
-	$(BIN)/python -m pytest -q tests/langchain/test_cookbook.py tests/llamaindex/test_llamaindex_cookbook.py
+	$(BIN)/python cookbook/run.py $(ARGS)
 
 DATA ?= ../shared/data
 eval: $(DEVELOPER)
