@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from memorybank.bank import MemoryBank
 from memorybank.errors import MemoryBankError
 from memorybank.records.database import open_url
-from memorybank.records.migrations import prepare
+from memorybank.records.schema import meta, metadata
 from memorybank.store import MemoryStore
 from memorybank.testing import FrozenClock, HashEmbedder
 from tests.conftest import OpenStore
@@ -100,25 +101,30 @@ from tests.core.test_store_transfer import (
 
 
 @pytest.fixture(scope="module")
-def tables(postgres: PostgresServer) -> str:
-    """The name of a database with a store's tables in it, to copy."""
-    database = open_url(postgres.make("tables"), read_only=False)
-    prepare(database)
-    database.close()
-    return "tables"
+def spare() -> list[str]:
+    """Databases with empty tables, to be used again: emptying one takes a third of making one."""
+    return []
 
 
 @pytest.fixture
-def addresses(postgres: PostgresServer, tables: str) -> Callable[[Path | None], str]:
+def addresses(postgres: PostgresServer, spare: list[str]) -> Iterator[Callable[[Path | None], str]]:
     """The database that stands for a folder, made when it is first asked for."""
-    made: dict[Path | None, str] = {}
+    taken: dict[Path | None, str] = {}
 
     def address(path: Path | None) -> str:
-        if path not in made:
-            made[path] = postgres.make(template=tables)
-        return made[path]
+        if path not in taken:
+            taken[path] = spare.pop() if spare else postgres.make()
+        return taken[path]
 
-    return address
+    yield address
+    for used in taken.values():
+        database = open_url(used, read_only=False)
+        with database.write() as connection:
+            names = ", ".join(f'"{name}"' for name in metadata.tables if name != "meta")
+            connection.execute(sa.text(f"TRUNCATE {names} RESTART IDENTITY"))
+            connection.execute(sa.delete(meta).where(meta.c.name != "schema_version"))
+        database.close()
+        spare.append(used)
 
 
 @pytest.fixture
