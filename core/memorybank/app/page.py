@@ -40,10 +40,11 @@ def _header(texts: Texts, visit: Visit, desk: Desk | None) -> None:
         ui.link(texts.skip, "#say").classes("skip")
         ui.label(texts.title).classes("name").props('role="heading" aria-level="1"')
         if desk is not None:
-            house = desk.house
-            ui.label(
-                texts.model.format(name=house.model_name) if house.model is not None else texts.offline_long
-            ).classes("model")
+            if desk.house.model is not None:
+                ui.label(texts.model.format(name=desk.house.model_name)).classes("model")
+            else:
+                ui.label(texts.offline_long).classes("model wide")
+                ui.label(texts.offline).classes("model narrow").props["title"] = texts.offline_long
         ui.space()
         if desk is not None and desk.house.lists_profiles:
             ui.label(desk.bank.owner).classes("owner")

@@ -24,6 +24,8 @@ from memorybank.plotting import (
 
 _AHEAD = 90.0  # days that the curves look ahead at least
 _CURVES = 8  # as many as there are colours
+_WIDTH = 5.4  # inches: beside the talk, and on a phone
+_MAPPED = 14  # memories of a map
 _NEWEST = 12  # memories that the map is about when nothing was recalled
 
 
@@ -51,6 +53,7 @@ def fading(found: Sequence[Fading], bank: MemoryBank, texts: Texts, now: datetim
                 language=texts.code,
                 legend=False,
                 ahead=True,
+                width=_WIDTH,
             )
         )
     )
@@ -59,7 +62,7 @@ def fading(found: Sequence[Fading], bank: MemoryBank, texts: Texts, now: datetim
 def timeline(bank: MemoryBank, texts: Texts, now: datetime) -> bytes | None:
     """The days with what is left of them."""
     days = day_counts(bank.memories(levels=TALK), bank.curve, now=now, timezone=bank.timezone)
-    return _drawn(lambda: png(timeline_figure(days, language=texts.code)))
+    return _drawn(lambda: png(timeline_figure(days, language=texts.code, width=_WIDTH)))
 
 
 def mapped(bank: MemoryBank, recalled: Sequence[str], now: datetime) -> RecallMap:
@@ -70,12 +73,12 @@ def mapped(bank: MemoryBank, recalled: Sequence[str], now: datetime) -> RecallMa
         chosen = [one.id for one in bank.memories(levels=TALK)[-_NEWEST:]]
         links = bank.links(chosen, now=now)
     near = {*chosen, *(id_ for link in links for id_ in (link.a, link.b))}
-    return recall_map(_known(bank, sorted(near)), links, chosen=chosen)
+    return recall_map(_known(bank, sorted(near)), links, chosen=chosen, most=_MAPPED)
 
 
 def map_of(drawn: RecallMap, texts: Texts) -> bytes | None:
     """The map as a picture."""
-    return _drawn(lambda: png(recall_map_figure(drawn, language=texts.code)))
+    return _drawn(lambda: png(recall_map_figure(drawn, language=texts.code, width=_WIDTH)))
 
 
 def _known(bank: MemoryBank, ids: Sequence[str]) -> list[Memory]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Callable
+from contextlib import suppress
 
 import uvicorn
 from fastapi import FastAPI
@@ -16,6 +17,7 @@ from memorybank.app.gate import Gate
 from memorybank.app.house import House
 from memorybank.app.page import build
 from memorybank.app.visits import Visit, Visits
+from memorybank.plotting.canvas import fonts
 
 logger = logging.getLogger("memorybank.app")
 
@@ -63,10 +65,17 @@ def serve(house: House, *, host: str = "127.0.0.1", port: int = 8090, ready: Cal
         )
     )
     server.ready = lambda: ready(f"http://{'localhost' if is_loopback(host) else host}:{port}/")
+    house.threads.submit(_warm)
     try:
         server.run()
     finally:
         house.threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _warm() -> None:
+    """Load what the first picture needs, before it is asked for."""
+    with suppress(ImportError):
+        fonts()
 
 
 class _Server(uvicorn.Server):

@@ -44,12 +44,12 @@ def quoting(recalled: Callable[[], Sequence[Recalled]], zone: str, language: Lan
 
     def reply(messages: Sequence[Said]) -> Iterator[str]:
         told = phrases.nothing
-        for one in recalled():
-            quote = _words(one)
-            if quote:
-                day = one.memory.began.astimezone(ZoneInfo(zone)).strftime(phrases.date)
-                told = phrases.found.format(day=day, quote=quote)
-                break
+        # By what a memory says itself; who reads a single quote does not see the talk around it.
+        near = sorted(recalled(), key=lambda one: one.dense + one.lexical, reverse=True)
+        found = next((one for one in near if _quotable(_words(one))), None)
+        if found is not None:
+            day = found.memory.began.astimezone(ZoneInfo(zone)).strftime(phrases.date)
+            told = phrases.found.format(day=day, quote=_words(found))
         # In words, as a model would speak: the page shows that it streams.
         start = 0
         for end, character in enumerate(told, 1):
@@ -58,6 +58,11 @@ def quoting(recalled: Callable[[], Sequence[Recalled]], zone: str, language: Lan
                 start = end
 
     return reply
+
+
+def _quotable(words: str) -> bool:
+    """A question of the user's is no answer to the next one."""
+    return bool(words) and not words.endswith(("?", "？"))
 
 
 def _words(one: Recalled) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {"next": "#8A949E", "co_recalled": "#D55E00", "derived": "#009E73"}
 _STYLES = {"next": ":", "co_recalled": "-", "derived": "--"}
-_WIDEST = 64  # columns of a label
+_COLUMNS = 7  # of a label, to an inch of the picture
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,15 +50,17 @@ def recall_map(
     return RecallMap(tuple(ordered), kept, frozenset(wanted))
 
 
-def recall_map_figure(drawn: RecallMap, *, title: str | None = None, language: Language = "en") -> Figure:
-    """Time runs down; the thicker an arc, the heavier the link; chosen memories are filled.
+def recall_map_figure(
+    drawn: RecallMap, *, title: str | None = None, language: Language = "en", width: float = 9
+) -> Figure:
+    """Time runs down; the thicker an arc, the heavier the link; chosen memories are filled. ``width``: inches.
 
     Numbers before the labels are those of ``drawn.memories``, from 1. What no installed font can draw is left out
     of labels. Raises ImportError without matplotlib, naming the extra.
     """
     said = words(language)
     rows = {one.id: place for place, one in enumerate(drawn.memories)}
-    figure = page(9, max(2.4, 1.1 + 0.34 * len(rows)))
+    figure = page(width, max(2.4, 1.1 + 0.34 * len(rows)))
     axes = figure.add_subplot()
     seen: set[str] = set()
     for link in drawn.links:
@@ -70,7 +72,7 @@ def recall_map_figure(drawn: RecallMap, *, title: str | None = None, language: L
         axes.scatter(
             [0], [place], s=size, color="#0072B2" if filled else "white", edgecolor="#0072B2", zorder=3
         )
-        label = fonts().label(_label(one), said.memory.format(n=place + 1), _WIDEST)
+        label = fonts().label(_label(one), said.memory.format(n=place + 1), int(_COLUMNS * width))
         axes.annotate(
             f"{place + 1}  {label}", (0, place), (12, 0), textcoords="offset points", va="center", fontsize=8
         )
@@ -81,7 +83,7 @@ def recall_map_figure(drawn: RecallMap, *, title: str | None = None, language: L
     if seen:
         for kind in sorted(seen):
             axes.plot([], [], color=_COLOURS[kind], linestyle=_STYLES[kind], label=said.links[kind])
-        figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False, handlelength=3)
+        figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False, handlelength=2)
     return dress(figure)
 
 

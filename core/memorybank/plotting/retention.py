@@ -27,15 +27,16 @@ def retention_figure(
     language: Language = "en",
     legend: bool = True,
     ahead: bool = False,
+    width: float = 9,
 ) -> Figure:
     """The traces as a matplotlib figure: recalled memories in solid lines, the others dashed.
 
     ``threshold``: the R below which memories are archived. ``ahead``: the days count from now. Without ``legend``
-    the numbers on the curves alone tell which is which. What no installed font can draw is left out of labels.
-    Raises ImportError without matplotlib, naming the extra.
+    the numbers on the curves alone tell which is which. ``width``: inches. What no
+    installed font can draw is left out of labels. Raises ImportError without matplotlib, naming the extra.
     """
     said = words(language)
-    figure = page(9, 5.6 if legend else 3.6)
+    figure = page(width, 5.6 if legend else 0.2 * width + 1.8)
     axes = figure.add_subplot()
     for number, one in enumerate(traces, 1):
         _draw(axes, one, number, len(traces), said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from zoneinfo import ZoneInfo
@@ -28,7 +28,7 @@ _STATES: tuple[tuple[State, str, str], ...] = (
     ("archived", "#D0D4D8", ".."),
 )
 _FRESH = 0.5
-_TICKS = 8
+_SPARSE = 4  # days of the calendar to one with memories
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +61,14 @@ def day_counts(
 
 
 def timeline_figure(
-    days: Sequence[DayCount], *, title: str | None = None, language: Language = "en"
+    days: Sequence[DayCount], *, title: str | None = None, language: Language = "en", width: float = 9
 ) -> Figure:
-    """A bar for each day, parted by state. Raises ImportError without matplotlib, naming the extra."""
+    """A bar for each day, parted by state; where most days have none they stand side by side. ``width``: inches.
+
+    Raises ImportError without matplotlib, naming the extra.
+    """
     said = words(language)
-    figure = page(9, 3.4)
+    figure = page(width, 0.2 * width + 1.6)
     from matplotlib.ticker import MaxNLocator
 
     axes = figure.add_subplot()
@@ -75,7 +78,7 @@ def timeline_figure(
         heights = [int(getattr(one, state)) for one in days]
         if any(heights):
             axes.bar(
-                [one.day for one in days],  # type: ignore[arg-type]  # matplotlib converts dates
+                _places(days),
                 heights,
                 0.85,
                 bottom=below,
@@ -90,7 +93,7 @@ def timeline_figure(
     axes.yaxis.set_major_locator(MaxNLocator(integer=True))
     axes.grid(axis="y", alpha=0.25)
     if days:
-        _dates(figure, days)
+        _dates(figure, days, int(width))
         figure.legend(loc="outside lower center", ncols=4, fontsize=8, frameon=False)
     return dress(figure)
 
@@ -102,16 +105,21 @@ def plot_timeline(
     return save(timeline_figure(days, title=title, language=language), path)
 
 
-def _dates(figure: Figure, days: Sequence[DayCount]) -> None:
+def _places(days: Sequence[DayCount]) -> list[int]:
+    """Where each bar stands: by the calendar, or one after the other where most days have none."""
+    ahead = [(one.day - days[0].day).days for one in days]
+    return ahead if ahead[-1] < _SPARSE * len(days) else list(range(len(days)))
+
+
+def _dates(figure: Figure, days: Sequence[DayCount], most: int) -> None:
     """Ticks at whole days, named without words, so that no language is needed."""
     axes = figure.axes[0]
-    step = max(1, -(-((days[-1].day - days[0].day).days + 1) // _TICKS))
-    ticks = [days[0].day + timedelta(days=ahead) for ahead in range(0, step * _TICKS, step)]
-    shown = [day for day in ticks if day <= days[-1].day]
-    axes.set_xticks(shown, [day.isoformat() for day in shown])  # type: ignore[arg-type]  # matplotlib converts dates
+    places = _places(days)
+    step = max(1, -(-len(days) // most))
+    shown = list(range(0, len(days), step))
+    axes.set_xticks([places[one] for one in shown], [days[one].day.isoformat() for one in shown])
     axes.tick_params(axis="x", labelsize=8)
-    margin = timedelta(days=1)
-    axes.set_xlim(days[0].day - margin, days[-1].day + margin)  # type: ignore[arg-type]  # dates, as above
+    axes.set_xlim(places[0] - 1, places[-1] + 1)
 
 
 def _state(memory: Memory, curve: ForgettingCurve, now: datetime) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from nicegui import ui
 
@@ -34,14 +34,24 @@ def one(desk: Desk, card: views.Card, number: int | None = None, fate: str = "")
         _buttons(desk, card)
 
 
-def picture(made: bytes | None, description: str, instead: str) -> None:
-    """A picture with its description; what it shows stands in words beside it."""
-    if made is None:
-        ui.label(instead).classes("quiet")
-        return
-    image = ui.element("img").classes("picture")
-    image.props["src"] = f"data:image/png;base64,{b64encode(made).decode()}"
-    image.props["alt"] = description
+def picture(desk: Desk, make: Callable[[], bytes | None], description: str) -> None:
+    """A picture, drawn while the rest is read already, with its description; what it shows stands in words too."""
+    box = ui.element("div").classes("picture")
+
+    async def fill() -> None:
+        made = await desk.work(make)
+        if box.is_deleted:
+            return
+        with box:
+            if made is None:
+                ui.label(desk.texts.no_pictures).classes("quiet")
+                return
+            image = ui.element("img")
+            image.props["src"] = f"data:image/png;base64,{b64encode(made).decode()}"
+            image.props["alt"] = description
+
+    with box:
+        ui.timer(0.01, fill, once=True)
 
 
 def _buttons(desk: Desk, card: views.Card) -> None:

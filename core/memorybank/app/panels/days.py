@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from nicegui import ui
 
 from memorybank.app import pictures, views
@@ -10,23 +13,27 @@ from memorybank.app.panels import cards
 from memorybank.models import Level
 
 
-async def draw(desk: Desk) -> None:
+async def load(desk: Desk) -> Callable[[], None]:
     """The global events, then the days, newest first; what was said on a day is shown when it is opened."""
     texts = desk.texts
     found = await desk.work(lambda: views.days(desk.bank, texts))
     whole = await desk.work(lambda: views.overall(desk.bank, Level.EVENTS, texts))
-    _summing(desk)
-    if whole is not None:
-        ui.label(texts.overall).classes("title").props('role="heading" aria-level="3"')
-        with ui.element("ul").classes("cards"):
-            cards.one(desk, whole)
-    if found:
-        made = await desk.work(lambda: pictures.timeline(desk.bank, texts, desk.house.now()))
-        cards.picture(made, texts.picture_days, texts.no_pictures)
-    else:
-        ui.label(texts.days_none).classes("quiet")
-    for day in found:
-        _day(desk, day)
+
+    def draw() -> None:
+        _summing(desk)
+        if found:
+            make = partial(pictures.timeline, desk.bank, texts, desk.house.now())
+            cards.picture(desk, make, texts.picture_days)
+        else:
+            ui.label(texts.days_none).classes("quiet")
+        if whole is not None:
+            ui.label(texts.overall).classes("title").props('role="heading" aria-level="3"')
+            with ui.element("ul").classes("cards"):
+                cards.one(desk, whole)
+        for day in found:
+            _day(desk, day)
+
+    return draw
 
 
 def _day(desk: Desk, day: views.Day) -> None:

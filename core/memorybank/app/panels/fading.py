@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from nicegui import ui
 
 from memorybank.app import pictures, views
@@ -9,26 +12,29 @@ from memorybank.app.desk import Desk
 from memorybank.app.panels import cards
 
 
-async def draw(desk: Desk) -> None:
+async def load(desk: Desk) -> Callable[[], None]:
     """First to fade first."""
-    texts = desk.texts
-    found = await desk.work(lambda: views.fading(desk.bank, texts, desk.house.now()))
+    texts, now = desk.texts, desk.house.now()
+    found = await desk.work(lambda: views.fading(desk.bank, texts, now))
     archived = await desk.work(lambda: views.archive(desk.bank, texts))
-    ui.label(texts.fading_long).classes("quiet")
-    if not found:
-        ui.label(texts.fading_none).classes("quiet")
-    else:
-        made = await desk.work(lambda: pictures.fading(found, desk.bank, texts, desk.house.now()))
-        cards.picture(made, texts.picture_fading, texts.no_pictures)
-    with ui.element("ul").classes("cards"):
-        for number, one in enumerate(found, 1):
-            cards.one(desk, one.card, number, one.fate)
-    if desk.bank.policy.archive_below:
-        ui.button(texts.forget_now, on_click=lambda: _let_fade(desk)).props("flat dense no-caps")
-    else:
-        ui.label(texts.archives_nothing).classes("quiet")
-    ui.label(texts.archive).classes("title").props('role="heading" aria-level="3"')
-    cards.show(desk, archived, texts.archive_none)
+
+    def draw() -> None:
+        ui.label(texts.fading_long).classes("quiet")
+        if found:
+            cards.picture(desk, partial(pictures.fading, found, desk.bank, texts, now), texts.picture_fading)
+        else:
+            ui.label(texts.fading_none).classes("quiet")
+        if desk.bank.policy.archive_below:
+            ui.button(texts.forget_now, on_click=lambda: _let_fade(desk)).props("flat dense no-caps")
+        else:
+            ui.label(texts.archives_nothing).classes("quiet")
+        with ui.element("ul").classes("cards"):
+            for number, one in enumerate(found, 1):
+                cards.one(desk, one.card, number, one.fate)
+        ui.label(texts.archive).classes("title").props('role="heading" aria-level="3"')
+        cards.show(desk, archived, texts.archive_none)
+
+    return draw
 
 
 async def _let_fade(desk: Desk) -> None:

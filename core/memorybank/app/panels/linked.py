@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from nicegui import ui
 
 from memorybank.app import pictures, views
@@ -9,18 +12,21 @@ from memorybank.app.desk import Desk
 from memorybank.app.panels import cards
 
 
-async def draw(desk: Desk) -> None:
+async def load(desk: Desk) -> Callable[[], None]:
     """The recall map, and below it each memory with its links."""
     texts = desk.texts
     recalled = [one.memory.id for one in desk.companion.recalled]
     drawn = await desk.work(lambda: pictures.mapped(desk.bank, recalled, desk.house.now()))
-    ui.label(texts.links_long).classes("quiet")
-    if not drawn.links:
-        ui.label(texts.links_none).classes("quiet")
-        return
-    made = await desk.work(lambda: pictures.map_of(drawn, texts))
-    cards.picture(made, texts.picture_links, texts.no_pictures)
-    fates = views.linked(drawn.memories, drawn.links, texts)
-    with ui.element("ul").classes("cards"):
-        for number, one in enumerate(drawn.memories, 1):
-            cards.one(desk, views.card(one, texts, desk.zone), number, fates[one.id])
+
+    def draw() -> None:
+        ui.label(texts.links_long).classes("quiet")
+        if not drawn.links:
+            ui.label(texts.links_none).classes("quiet")
+            return
+        cards.picture(desk, partial(pictures.map_of, drawn, texts), texts.picture_links)
+        fates = views.linked(drawn.memories, drawn.links, texts)
+        with ui.element("ul").classes("cards"):
+            for number, one in enumerate(drawn.memories, 1):
+                cards.one(desk, views.card(one, texts, desk.zone), number, fates[one.id])
+
+    return draw

@@ -9,16 +9,18 @@ from nicegui import ui
 from memorybank.app.desk import Desk
 from memorybank.app.panels import days, fading, linked, own, recalled, searching, who
 
-Draw = Callable[[Desk], Awaitable[None]]
+Load = Callable[[Desk], Awaitable[Callable[[], None]]]
+"""Fetches what a tab shows, and returns what draws it: whoever has turned to another tab meanwhile sees nothing of
+it."""
 
-_TABS: Mapping[str, Draw] = {
-    "why": recalled.draw,
-    "portrait": who.draw,
-    "days": days.draw,
-    "fading": fading.draw,
-    "search": searching.draw,
-    "links": linked.draw,
-    "data": own.draw,
+_TABS: Mapping[str, Load] = {
+    "why": recalled.load,
+    "portrait": who.load,
+    "days": days.load,
+    "fading": fading.load,
+    "search": searching.load,
+    "links": linked.load,
+    "data": own.load,
 }
 
 
@@ -28,6 +30,7 @@ class Memory:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
         self._open = "why"
+        self._asked = 0
         names = {key: str(getattr(desk.texts, key)) for key in _TABS}
         with ui.tabs().props("dense no-caps mobile-arrows outside-arrows") as tabs:
             for key in _TABS:
@@ -49,6 +52,10 @@ class Memory:
             await self._draw()
 
     async def _draw(self) -> None:
-        self._body.clear()
-        with self._body:
-            await _TABS[self._open](self._desk)
+        self._asked += 1
+        asked = self._asked
+        draw = await _TABS[self._open](self._desk)
+        if asked == self._asked and not self._body.is_deleted:
+            self._body.clear()
+            with self._body:
+                draw()

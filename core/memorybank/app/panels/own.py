@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from nicegui import ui
@@ -13,14 +14,19 @@ from memorybank.bank import MemoryBank
 from memorybank.models import Erased
 
 
-async def draw(desk: Desk) -> None:
+async def load(desk: Desk) -> Callable[[], None]:
     """Counts, export, erase."""
     texts = desk.texts
-    ui.label(await desk.work(lambda: views.holdings(desk.bank, texts)))
-    ui.label(texts.export_long).classes("quiet")
-    ui.button(texts.export, on_click=lambda: _export(desk)).props("no-caps outline")
-    ui.label(texts.erase_long).classes("quiet")
-    ui.button(texts.erase, on_click=lambda: _erase(desk)).props("no-caps outline color=negative")
+    holdings = await desk.work(lambda: views.holdings(desk.bank, texts))
+
+    def draw() -> None:
+        ui.label(holdings)
+        ui.label(texts.export_long).classes("quiet")
+        ui.button(texts.export, on_click=lambda: _export(desk)).props("no-caps outline")
+        ui.label(texts.erase_long).classes("quiet")
+        ui.button(texts.erase, on_click=lambda: _erase(desk)).props("no-caps outline color=negative")
+
+    return draw
 
 
 async def _export(desk: Desk) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nicegui import ui
 
 from memorybank.app import views
@@ -9,8 +11,12 @@ from memorybank.app.desk import Desk
 from memorybank.app.panels import cards
 
 
-async def draw(desk: Desk) -> None:
+async def load(desk: Desk) -> Callable[[], None]:
     """The form, and below it what was found."""
+    return lambda: _draw(desk)
+
+
+def _draw(desk: Desk) -> None:
     texts = desk.texts
 
     async def find() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from nicegui import ui
 
 from memorybank.app import views
@@ -10,13 +12,16 @@ from memorybank.app.panels import cards
 from memorybank.models import Level
 
 
-async def draw(desk: Desk) -> None:
+async def load(desk: Desk) -> Callable[[], None]:
     """The global portrait first."""
     whole = await desk.work(lambda: views.overall(desk.bank, Level.PORTRAIT, desk.texts))
     single = await desk.work(lambda: views.portraits(desk.bank, desk.texts))
-    found = [*([] if whole is None else [whole]), *single]
-    cards.show(desk, found, desk.texts.portrait_none)
-    _notes(desk)
+
+    def draw() -> None:
+        cards.show(desk, [*([] if whole is None else [whole]), *single], desk.texts.portrait_none)
+        _notes(desk)
+
+    return draw
 
 
 def _notes(desk: Desk) -> None:
