@@ -5,13 +5,14 @@ BIN := $(VENV)/bin
 NEWCOMER := $(VENV)/.ready
 DEVELOPER := $(VENV)/.ready-dev
 
-.PHONY: demo test check lint types notebooks eval bench floors build clean help
+.PHONY: demo test check lint types notebooks docs pictures verifytypes eval bench floors build clean help
 
 help:
 	@echo "make demo       ten days of talk, in English and Chinese: remembering, recalling, forgetting"
 	@echo "make test       every test"
 	@echo "make check      ruff, mypy --strict and every test"
 	@echo "make notebooks  run the cookbook and refresh its outputs"
+	@echo "make docs       the documentation's site, in build/site; warnings are errors"
 	@echo "make eval       retrieval quality on the development dialogues (../shared/data)"
 	@echo "make bench      cost of a chat turn, ratios against a floor in the same run"
 	@echo "make floors     the adapters' tests with the oldest frameworks that are supported"
@@ -46,6 +47,21 @@ check: lint types test
 notebooks: $(DEVELOPER)
 	$(BIN)/python cookbook/run.py $(ARGS)
 
+# The site's tools are installed when they are first asked for; the environment names where.
+SITE := $(VENV)/.ready-docs
+$(SITE): $(NEWCOMER)
+	$(BIN)/python -m pip install --quiet --group docs
+	touch $@
+
+docs: $(SITE)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+
+# docs/images/retention.png: what the demo draws.
+pictures: $(DEVELOPER)
+	$(BIN)/memorybank demo --language en --plots docs/images >/dev/null
+	$(BIN)/python -c 'from PIL import Image; Image.open("docs/images/memorybank-demo-en.png").convert("RGB").resize((1080, 672), Image.Resampling.LANCZOS).quantize(64).save("docs/images/retention.png", optimize=True)'
+	rm docs/images/memorybank-demo-en.png
+
 DATA ?= ../shared/data
 eval: $(DEVELOPER)
 	@test -e $(DATA)/locomo_dev.json || { echo "make eval needs labelled conversations, which are not part of this project: make eval DATA=folder (docs/evaluation.md)"; exit 1; }
@@ -67,8 +83,13 @@ floors:
 	.venv-floors/bin/python -m pip install --quiet "llama-index-core==0.14.0"
 	.venv-floors/bin/python -m pytest -q tests/llamaindex
 
+# Every public name's type is known, as pyright sees it from outside.
+verifytypes: $(DEVELOPER)
+	$(BIN)/python -m pip install --quiet --group release
+	for package in memorybank langchain_memorybank llamaindex_memorybank; do $(BIN)/pyright --verifytypes $$package --ignoreexternal || exit 1; done
+
 build: $(DEVELOPER)
-	$(BIN)/python -m pip install --quiet build twine
+	$(BIN)/python -m pip install --quiet --group release
 	rm -rf dist
 	$(BIN)/python -m build
 	$(BIN)/python -m twine check --strict dist/*
