@@ -170,7 +170,8 @@ class Indexer:
             with _trusted():
                 return index.search(uid, query, n)
         except IndexUnavailableError as error:
-            self.fail(error)
+            if error.reason != "closed":  # it is being compacted, and soon back
+                self.fail(error)
             raise
 
     def notify(self, rows: int) -> None:
@@ -240,8 +241,12 @@ class Indexer:
                 finally:
                     self._turns -= mine
 
-    def drop_erased(self) -> int:
-        """Drop the vectors of erased banks; returns how many. Raises IndexUnavailableError."""
+    def drop_erased(self, *, compact: bool = True) -> int:
+        """Drop the vectors of erased banks; returns how many. Raises IndexUnavailableError.
+
+        With ``compact`` their bytes go too; without, at the next flush. What lies together with them in the index
+        is written anew by the background thread.
+        """
         if self._open is None or self._database.read_only:
             return 0
         with self._turn():
@@ -249,9 +254,25 @@ class Indexer:
                 uids = outbox.dropped(connection)
             index = self.index()
             done = sum(index.drop(uid) for uid in uids)
+            if uids and index.embedded:
+                if not compact:
+                    self.notify(len(uids))
+                    return done
+                self._expunge(index, uids)
             with self._database.write() as connection:
                 outbox.clear_drops(connection, uids)
             return done
+
+    def _expunge(self, index: VectorIndex, uids: Sequence[str]) -> None:
+        with self._database.write() as connection:
+            everyone = [bank.uid for bank in banks.every(connection)]
+            marked = outbox.mark_banks(connection, index.neighbours(uids, everyone))
+        try:
+            index.expunge(uids)
+        except IndexUnavailableError as error:
+            self.fail(error)
+            raise
+        self.notify(marked)
 
     @contextlib.contextmanager
     def held_still(self) -> Iterator[VectorIndex]:

@@ -181,12 +181,14 @@ class MemoryStore:
         with self._runtime.database.read() as connection:
             return banks.owners(connection)
 
-    def erase(self, owner: str) -> Erased:
-        """Remove an owner from every table, the index, the caches and the database file's free pages.
+    def erase(self, owner: str, *, compact: bool = True) -> Erased:
+        """Remove an owner from every table, the index, the caches, and the bytes of the files.
 
-        Returns how much was removed, per kind; all zero for an unknown owner. Exports and backups are yours.
+        Returns how much was removed, per kind; all zero for an unknown owner. ``compact=False``: what an embedded
+        index holds is dropped at once, its bytes go with the next ``flush``; for many owners one after another.
+        Not the store's: exports, backups, and the files of database and Chroma servers (docs/security.md).
         """
-        return upkeep.erase(self._runtime, check_owner(owner))
+        return upkeep.erase(self._runtime, check_owner(owner), compact=compact)
 
     def flush(self) -> int:
         """Write to the index what it lacks; returns rows written. Raises IndexUnavailableError."""

@@ -17,7 +17,7 @@ from memorybank.runtime import Runtime
 logger = logging.getLogger("memorybank.upkeep")
 
 
-def erase(runtime: Runtime, owner: str) -> Erased:
+def erase(runtime: Runtime, owner: str, *, compact: bool = True) -> Erased:
     """Remove an owner everywhere; what the index cannot drop now it drops at its next opening."""
     with runtime.database.write() as connection:
         bank = banks.hold(connection, owner)
@@ -27,7 +27,7 @@ def erase(runtime: Runtime, owner: str) -> Erased:
     runtime.residents.discard(bank.key)
     runtime.database.scrub()
     try:
-        return replace(erased, indexed=runtime.indexer.drop_erased())
+        return replace(erased, indexed=runtime.indexer.drop_erased(compact=compact))
     except IndexUnavailableError as error:
         logger.warning("erased from the records; the index drops the vectors when it is back (%s)", error)
         return erased

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -18,6 +18,7 @@ from memorybank.errors import IndexUnavailableError, InvalidInputError
 from memorybank.index import rows
 from memorybank.index.catalogue import Catalogue
 from memorybank.index.client import Server, connect_server, disconnect, guarded, may_pass
+from memorybank.index.compaction import compact
 from memorybank.index.folder import Folder
 from memorybank.index.gate import Gate
 from memorybank.index.layout import DEFAULT_SHARDS, NAMESPACE, Kind, Layout
@@ -152,6 +153,24 @@ class ChromaIndex:
 
         return self._run_alone("dropping a bank in Chroma", remove)
 
+    def neighbours(self, banks: Iterable[str], others: Iterable[str]) -> list[str]:
+        """See VectorIndex: the banks of the same shards, but for those with a collection of their own."""
+        gone, own = set(banks), self.promoted()
+        shards = {self._layout.shard(bank) for bank in gone}
+        return [one for one in others if one not in gone | own and self._layout.shard(one) in shards]
+
+    def expunge(self, banks: Sequence[str]) -> None:
+        """See VectorIndex. Nothing on a server, whose files are its own to compact."""
+
+        def remove() -> None:
+            names = {place.name for bank in banks for place in self._catalogue.places(checked_bank(bank))}
+            for name in names:
+                self._catalogue.remove(name)
+
+        if self._folder is not None:
+            self._run_alone("removing banks from Chroma", remove)
+            self._reopened(lambda folder: compact(folder.path))
+
     def search(self, bank: str, query: Vectors, n: int) -> Hits:
         """See VectorIndex. Approximate (HNSW) in a bank's own collection, filtered by bank in a shard."""
         checked_bank(bank)
@@ -232,15 +251,26 @@ class ChromaIndex:
         if self._folder is None:
             self._run_alone("wiping the Chroma index", self._catalogue.remove_all)
             return
+        self._reopened(Folder.clear)
+
+    def _reopened(self, change: Callable[[Folder], None]) -> None:
+        """Change the folder's files while nobody uses them. If it fails the index stays closed."""
         self._check_process()
         with self._writing:
-            if not self._gate.shut():
+            if self._folder is None or not self._gate.shut():
                 raise IndexUnavailableError("the Chroma index is closed", "closed")
+            self._catalogue.clear()
             disconnect(self._client)
-            self._folder.clear()
-            self._layout = self._folder.layout(self._layout.shards, self._layout.namespace)
-            self._client = self._folder.connect()
-            self._catalogue = self._new_catalogue()
+            try:
+                change(self._folder)
+                self._layout = self._folder.layout(self._layout.shards, self._layout.namespace)
+                self._client = self._folder.connect(trusted=True)
+                self._catalogue = self._new_catalogue()
+                with guarded("reading Chroma's collections", reason="damaged"):
+                    self._survey()
+            except BaseException:
+                self._folder.release(clean=False)
+                raise
             self._suspect = False
             self._gate.reopen()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -119,6 +119,15 @@ class ExactIndex:
         with self._lock:
             held = self._banks.pop(checked_bank(bank), None)
             return 0 if held is None else len(held.ids)
+
+    def neighbours(self, banks: Iterable[str], others: Iterable[str]) -> list[str]:
+        """See VectorIndex: every bank has a matrix of its own."""
+        return []
+
+    def expunge(self, banks: Sequence[str]) -> None:
+        """See VectorIndex."""
+        for bank in banks:
+            self.drop(bank)
 
     def search(self, bank: str, query: Vectors, n: int) -> Hits:
         """See VectorIndex. Exact; equal similarities in no promised order."""

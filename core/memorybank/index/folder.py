@@ -98,8 +98,11 @@ class Folder:
         self._layout = layout
         return layout
 
-    def connect(self, probe_timeout: float = 60.0) -> ClientAPI:
-        """A client on the folder, probed first unless it was closed cleanly and is as it was left."""
+    def connect(self, probe_timeout: float = 60.0, *, trusted: bool = False) -> ClientAPI:
+        """A client on the folder, probed first unless it was closed cleanly and is as it was left.
+
+        ``trusted``: this process has just closed it and changed it itself.
+        """
         written = self._read()
         marker = self.path / MARKER_NAME
         self.clean = written is None or not (marker.exists() or written.files != self._files())
@@ -111,7 +114,7 @@ class Folder:
             raise IndexUnavailableError(
                 f"{DATABASE_NAME} is gone from the Chroma folder {self.path}; rebuild the index", "damaged"
             )
-        if not self.clean:
+        if not self.clean and not trusted:
             logger.warning("the Chroma folder was not closed cleanly, or was changed since; probing it")
             probe(self.path, probe_timeout)
         self._store(marker, str(os.getpid()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -60,6 +60,18 @@ class VectorIndex(Protocol):
 
     def drop(self, bank: str) -> int:
         """Remove the whole bank; returns how many vectors it had."""
+        ...
+
+    def neighbours(self, banks: Iterable[str], others: Iterable[str]) -> list[str]:
+        """Which of the others lie together with one of these banks, so that expunging it takes their vectors too."""
+        ...
+
+    def expunge(self, banks: Sequence[str]) -> None:
+        """Leave no byte of these banks' vectors, deleted ones included, in the files of an embedded index.
+
+        The vectors of their neighbours go too: whoever calls this has noted that they must be written again.
+        Meanwhile searches raise IndexUnavailableError, "closed".
+        """
         ...
 
     def search(self, bank: str, query: Vectors, n: int) -> Hits:

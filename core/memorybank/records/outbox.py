@@ -129,6 +129,17 @@ def mark_some(connection: Connection, uid: str, ids: Sequence[str]) -> int:
     return done
 
 
+def mark_banks(connection: Connection, uids: Sequence[str]) -> int:
+    """Have everything of these banks written to the index again; returns how many rows."""
+    has_vector = sa.exists().where(vectors.c.key == memories.c.key)
+    done = 0
+    for part in chunks(uids):
+        own = memories.c.bank.in_(sa.select(banks.c.key).where(banks.c.uid.in_(part)))
+        query = sa.update(memories).where(own, memories.c.pending == Pending.NONE, has_vector)
+        done += connection.execute(query.values(pending=Pending.INDEX)).rowcount
+    return done
+
+
 def unembedded(
     connection: Connection, limit: int, bank: int | None = None, after: int = -1
 ) -> list[Unembedded]:
