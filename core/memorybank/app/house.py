@@ -65,6 +65,12 @@ class House:
             held = visit.companion = self._new_companion(visit, visit.owner, language)
         return held
 
+    def new_session(self, companion: Companion) -> None:
+        """Begin another conversation: the memory stays, the words said so far are no longer before the model."""
+        local = self.now().astimezone(ZoneInfo(companion.bank.timezone))
+        companion.session = f"{local:%Y-%m-%d %H:%M:%S}"
+        companion.recalled = companion.used = ()
+
     def _new_companion(self, visit: Visit, owner: str, language: Language) -> Companion:
         bank = self.bank(owner)
         today = self.now().astimezone(ZoneInfo(bank.timezone)).date().isoformat()

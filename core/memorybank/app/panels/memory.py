@@ -34,7 +34,7 @@ class Memory:
         names = {key: str(getattr(desk.texts, key)) for key in _TABS}
         with ui.tabs().props("dense no-caps mobile-arrows outside-arrows") as tabs:
             for key in _TABS:
-                ui.tab(names[key]).props(f"id=tab-{key}")
+                ui.tab(names[key])
         tabs.set_value(names["why"])
         self._keys = {name: key for key, name in names.items()}
         self._body = ui.element("div").classes("tab").props('role="tabpanel" tabindex="0"')

@@ -31,13 +31,14 @@ class Talk:
         self._log.props["aria-label"] = texts.talk
         self._notice = ui.label("").classes("notice").props('role="status"')
         with ui.element("div").classes("say"):
-            self._field = ui.textarea(texts.say).props("outlined autogrow rows=1 id=say").classes("field")
+            self._field = ui.textarea(texts.say).props("outlined autogrow rows=1 for=say").classes("field")
             self._field.on("keydown", self._entered, js_handler=_ON_ENTER)
             self._send = ui.button(texts.send, on_click=self._sent).props("no-caps")
             self._stop = ui.button(texts.stop, on_click=self._stopped).props("no-caps color=negative")
         with ui.element("div").classes("buttons"):
             self._again = ui.button(texts.again, on_click=self._answer_again).props("flat dense no-caps")
             self._undo = ui.button(texts.undo, on_click=self._take_back).props("flat dense no-caps")
+            self._new = ui.button(texts.new_session, on_click=self._begin_anew).props("flat dense no-caps")
         self._answer: ui.label | None = None
 
     async def refresh(self) -> None:
@@ -88,6 +89,15 @@ class Talk:
             gone = taken.erased
             desk.tell(texts.undone.format(messages=gone.messages, memories=gone.memories))
             self._field.set_value(taken.words)
+        await desk.changed()
+
+    async def _begin_anew(self) -> None:
+        desk = self._desk
+        if desk.visit.answering:
+            desk.tell(desk.texts.busy)
+            return
+        desk.house.new_session(desk.companion)
+        self._notice.set_text("")
         await desk.changed()
 
     # -- an answer ---------------------------------------------------------------------------------------------
@@ -178,6 +188,7 @@ class Talk:
         self._stop.set_visibility(not idle)
         self._again.set_enabled(idle)
         self._undo.set_enabled(idle)
+        self._new.set_enabled(idle)
         self._log.props["aria-busy"] = "false" if idle else "true"
 
     def _to_end(self) -> None:
