@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybank.clock import local_ordinals, to_micros
+from memorybank.clock import local_ordinal, local_ordinals, to_micros
 from memorybank.growing import Growing
 from memorybank.models import Level, Status
 from memorybank.records.memories import Features, Row
@@ -117,7 +117,10 @@ class Arrays:
         if any(meta.key in self.row_of for meta in metas):
             self._laid = None  # links point at rows, and these move
         first = len(self)
-        self._columns(metas)
+        if len(metas) == 1:
+            self._one(metas[0])
+        else:
+            self._columns(metas)
         self._alive.extend([meta.key in postings for meta in metas])
         for row, meta in enumerate(metas, first):
             found = postings.get(meta.key)
@@ -269,6 +272,20 @@ class Arrays:
         self._strength.extend(strengths)
         self._recalled.extend(np.array([np.nan if t is None else t for t in recalls]) / 1e6)
 
+    def _one(self, meta: Any) -> None:
+        """``_columns`` for the one row of a chat turn, at a quarter of its cost."""
+        began = meta.began / 1e6
+        self.keys.append(meta.key)
+        self._archived.append(meta.status == _ARCHIVED)
+        self._level.append(_LEVELS[meta.level])
+        self._session.append(self._session_code(meta.session))
+        self._speaker.append(self._speaker_code(meta.speaker))
+        self._began.append(began)
+        self._ended.append(meta.ended / 1e6)
+        self._day.append(local_ordinal(began, self._zone))
+        self._strength.append(meta.strength)
+        self._recalled.append(np.nan if meta.last_recalled is None else meta.last_recalled / 1e6)
+
     def _register(self, metas: Sequence[Any], first: int) -> None:
         for row, meta in enumerate(metas, first):
             self.row_of[meta[0]] = row
@@ -292,8 +309,9 @@ class Arrays:
         self._last_turn = {keys[int(session[row])]: int(row) for row in last}
 
     def _join(self, metas: Sequence[Any], first: int) -> None:
-        self._previous.extend(np.full(len(metas), -1, np.int32))
-        self._following.extend(np.full(len(metas), -1, np.int32))
+        for _ in metas:
+            self._previous.append(-1)
+            self._following.append(-1)
         previous, following, alive = self._previous.view(), self._following.view(), self._alive.view()
         for row, meta in enumerate(metas, first):
             turn = _LEVELS[meta.level] == _TURN and meta.session is not None

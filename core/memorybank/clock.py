@@ -97,5 +97,10 @@ def local_ordinals(seconds: NDArray[np.float64], zone: ZoneInfo) -> NDArray[np.i
     unique, inverse = np.unique(slots, return_inverse=True)
     days = np.empty(unique.shape[0], dtype=np.int32)
     for i, slot in enumerate(unique.tolist()):
-        days[i] = (_EPOCH + timedelta(seconds=slot * _SLOT)).astimezone(zone).toordinal()
+        days[i] = local_ordinal(slot * _SLOT, zone)
     return days[inverse]
+
+
+def local_ordinal(seconds: float, zone: ZoneInfo) -> int:
+    """The local proleptic day ordinal of one time (seconds since the epoch)."""
+    return (_EPOCH + timedelta(seconds=seconds)).astimezone(zone).toordinal()

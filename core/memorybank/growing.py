@@ -45,4 +45,8 @@ class Growing(Generic[S]):
 
     def append(self, value: ArrayLike) -> None:
         """Append one row."""
-        self.extend(np.asarray(value)[None])
+        if self._n == self._buffer.shape[0]:
+            self.extend(np.asarray(value)[None])
+            return
+        self._buffer[self._n] = value
+        self._n += 1

@@ -207,8 +207,9 @@ def _allowed(view: _View, request: Request) -> NDArray[np.bool_]:
     allowed = corpus.alive.copy()
     if not request.include_archived:
         allowed &= ~corpus.archived
-    codes = [_LEVELS.index(level) for level in request.levels or RECALLED_LEVELS]
-    allowed &= np.isin(corpus.level, codes)
+    wanted = np.zeros(len(_LEVELS), dtype=np.bool_)
+    wanted[[_LEVELS.index(level) for level in request.levels or RECALLED_LEVELS]] = True
+    allowed &= wanted[corpus.level]
     if request.since is not None:
         allowed &= corpus.ended >= request.since.timestamp()
     if request.until is not None:

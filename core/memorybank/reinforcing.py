@@ -43,7 +43,7 @@ def reinforce(
         return []
     ids = list(dict.fromkeys(memory.id for memory in used))
     micros = to_micros(now)
-    with runtime.database.write() as connection:
+    with runtime.database.write(minor=True) as connection:  # a power failure may cost the last strengths
         bank = banks.bump_owner(connection, owner)
         if bank is None:
             return []

@@ -15,6 +15,8 @@ from memorybank.errors import EmbeddingError, InvalidInputError
 # included. Local models with less room truncate by themselves, or say so with `max_characters`.
 MAX_CHARACTERS = 6_000
 _SHORTEST = 1e-12
+# Squared lengths between which float32 keeps its precision: nearly every embedder's vectors.
+_SAFE_LEAST, _SAFE_MOST = 1e-6, 1e6
 
 
 def embed_documents(
@@ -62,6 +64,11 @@ def _ready(text: object, embedder: Embedder, which: str) -> str:
 
 
 def _unit(embedder: Embedder, raw: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:
+    if isinstance(raw, np.ndarray) and raw.dtype == np.float32 and raw.shape == shape:
+        squares = np.vecdot(raw, raw)
+        if squares.min(initial=1.0) > _SAFE_LEAST and squares.max(initial=1.0) < _SAFE_MOST:  # no NaN passes
+            made: NDArray[np.float32] = raw / np.sqrt(squares)[..., None]
+            return made
     try:
         # Through float64, so that values beyond float32 are scaled down instead of becoming infinite.
         vectors = np.asarray(raw, dtype=np.float64)

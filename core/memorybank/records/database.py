@@ -12,17 +12,17 @@ from typing import Any, Literal
 from urllib.parse import quote
 
 import sqlalchemy as sa
-from sqlalchemy import Connection, Engine, event
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
 from memorybank.errors import ReadOnlyError, StoreError
 from memorybank.records.faults import BUSY_SECONDS, bare, translate
+from memorybank.records.lending import Lending, transaction
 
 Synchronous = Literal["full", "normal"]
 
 _SCRUB_MILLISECONDS = 500
-_WRITE = "memorybank_write"
 
 # What libpq needs to notice a server that went silent within half a minute (its own defaults: hours).
 _POSTGRES: dict[str, str | int] = {
@@ -44,7 +44,15 @@ class _Stage:
 class Database:
     """An engine, and the two doors to it: ``read`` and ``write``. Safe to use from many threads."""
 
-    def __init__(self, engine: Engine, *, path: Path | None, read_only: bool, where: str) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        path: Path | None,
+        read_only: bool,
+        where: str,
+        synchronous: Synchronous = "full",
+    ) -> None:
         self.engine = engine
         self.path = path
         self.read_only = read_only
@@ -55,6 +63,8 @@ class Database:
         self._driver_error: type[Exception] = engine.dialect.loaded_dbapi.Error
         self._process = os.getpid()
         self._writer = threading.RLock() if path is not None else contextlib.nullcontext()
+        self._synchronous = synchronous
+        self._lending = Lending(engine) if self.is_sqlite else None
         # SQLite's readers see one state by themselves; PostgreSQL's have to ask for it.
         snapshot = {"isolation_level": "REPEATABLE READ", "postgresql_readonly": True}
         self._reading = engine if self.is_sqlite else engine.execution_options(**snapshot)
@@ -67,13 +77,20 @@ class Database:
     def read(self) -> Iterator[Connection]:
         """A connection that sees one consistent state. Raises StoreError when the records cannot be read."""
         self._check()
+        if self._lending is not None:
+            with self._translated(), self._lending.lend() as connection, transaction(connection, write=False):
+                yield connection
+            return
         with self._translated(), self._reading.connect() as connection, connection.begin():
             yield connection
 
     @contextlib.contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, *, minor: bool = False) -> Iterator[Connection]:
         """One transaction: all of it is durable when the block ends, none of it if it raises.
 
+        ``minor`` is for what may be lost in a power failure, and only then: it waits for no disk, survives kill -9,
+        and is safe from power failures as well once another transaction has been written (SQLite's
+        synchronous=NORMAL; no difference on PostgreSQL).
         Raises ReadOnlyError on a store opened read-only, StoreError when the database refuses.
         """
         if self.read_only:
@@ -82,11 +99,20 @@ class Database:
             )
         self._check()
         stage = _Stage()
-        with self._translated(stage), self._writer, self.engine.connect() as connection:
-            connection = connection.execution_options(**{_WRITE: True})
-            with connection.begin():
+        if self._lending is not None:
+            hasty = minor and self._synchronous == "full"
+            with (
+                self._translated(stage),
+                self._writer,
+                self._lending.lend() as connection,
+                transaction(connection, write=True, hasty=hasty),
+            ):
                 yield connection
                 stage.committing = True
+            return
+        with self._translated(stage), self.engine.connect() as connection, connection.begin():
+            yield connection
+            stage.committing = True
 
     @contextlib.contextmanager
     def alone(self, task: str, *, wait: bool = True) -> Iterator[bool]:
@@ -137,6 +163,8 @@ class Database:
             raise StoreError(f"{self.where} is closed; open the store again")
         if self._process != os.getpid():
             # A forked child: SQLite's connections, and locks that other threads held, are the parent's.
+            if self._lending is not None:
+                self._lending.forked()
             self.engine.dispose(close=False)
             self._writer = threading.RLock() if self.path is not None else contextlib.nullcontext()
             self._process = os.getpid()
@@ -183,6 +211,8 @@ class Database:
             with contextlib.suppress(StoreError):  # the file is gone or full: closing must end all the same
                 self.scrub()
         self._closed = True
+        if self._lending is not None and self._process == os.getpid():
+            self._lending.close()
         self.engine.dispose(close=self._process == os.getpid())
 
 
@@ -207,8 +237,7 @@ def open_sqlite(path: Path, *, read_only: bool, synchronous: Synchronous) -> Dat
         max_overflow=56,
         creator=lambda: _sqlite_connect(uri, read_only, synchronous),
     )
-    event.listen(engine, "begin", _begin_sqlite)
-    database = Database(engine, path=path, read_only=read_only, where=str(path))
+    database = Database(engine, path=path, read_only=read_only, where=str(path), synchronous=synchronous)
     try:
         with database.read() as connection:
             connection.execute(sa.text("SELECT count(*) FROM sqlite_master"))
@@ -283,12 +312,6 @@ def _sqlite_connect(uri: str, read_only: bool, synchronous: Synchronous) -> Any:
         connection.close()
         raise
     return connection
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    # A write takes its lock at once: an upgrade from a read in mid-transaction could not wait its turn.
-    write = connection.get_execution_options().get(_WRITE, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if write else "BEGIN")
 
 
 def _number(task: str) -> int:

@@ -112,6 +112,12 @@ def _readers() -> tuple[tuple[_Reader, ...], tuple[_Reader, ...]]:
     return plain, (*compiled(english_relative.BESIDE), *compiled(chinese_days.BESIDE, behind=True))
 
 
+@lru_cache(maxsize=1)
+def _all_triggers() -> frozenset[str]:
+    """What rules need: a text with none of it names no day, and most texts do not."""
+    return frozenset[str]().union(*(reader.triggers for readers in _readers() for reader in readers))
+
+
 def _triggers(text: str) -> set[str]:
     """The words and signs of a text that a rule may need."""
     found = set(_LATIN.findall(text.lower()))
@@ -131,6 +137,8 @@ def _mentions(text: str) -> list[Mention]:
     before") precedes all others, but counts only where that day is named.
     """
     triggers = _triggers(text)
+    if triggers.isdisjoint(_all_triggers()):
+        return []
     alone, besides = (
         [reader for reader in readers if not triggers.isdisjoint(reader.triggers)] for readers in _readers()
     )
