@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlalchemy import event
 
 from memorybank.bank import MemoryBank
 from memorybank.errors import InvalidInputError
@@ -134,17 +133,17 @@ def test_ten_thousand_messages_in_one_call(bank: MemoryBank) -> None:
 
 def test_an_add_is_one_transaction(store: MemoryStore, bank: MemoryBank) -> None:
     """Whatever its size, an add commits its writes once; so does the first, which makes bank and session."""
-    commits: list[bool] = []
-    engine = store.runtime.database.engine
-
-    def count(connection: object) -> None:
-        commits.append(connection.get_execution_options().get("memorybank_write", False))  # type: ignore[attr-defined]  # an event's Connection
-
-    event.listen(engine, "commit", count)
+    seen: list[str] = []
+    with store.runtime.database.read() as connection:  # lent again to the next that asks
+        connection.connection.driver_connection.set_trace_callback(seen.append)  # type: ignore[union-attr]  # it is open
+    seen.clear()
     bank.add([user("one"), assistant("two"), user("three")], session="s")
-    assert commits.count(True) == 1
+    assert seen.count("BEGIN IMMEDIATE") == 1
+    assert seen.count("COMMIT") == 1
+    seen.clear()
     bank.add([user(f"message {i}") for i in range(700)], session="t")
-    assert commits.count(True) == 2
+    assert seen.count("BEGIN IMMEDIATE") == 1
+    assert seen.count("COMMIT") == 1
 
 
 def test_adding_calls_the_embedder_once_per_text_and_no_llm(open_store: OpenStore) -> None:
