@@ -29,7 +29,7 @@ from memorybank.cli import (
     showing,
     upkeep,
 )
-from memorybank.cli.output import error_line
+from memorybank.cli.output import error_json, error_line
 from memorybank.errors import ImportFormatError, InvalidInputError, MemoryBankError
 
 FAILED, USAGE = 1, 2
@@ -57,20 +57,39 @@ class ErrorGroup(TyperGroup):
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command. Raises ``typer.Exit`` with the code for an error."""
+        json = _wants_json(ctx)
         try:
             return super().invoke(ctx)
         except InvalidInputError as error:
             # A defect of a file is found while working; what else is not allowed was typed.
-            error_line(str(error))
-            raise typer.Exit(FAILED if isinstance(error, ImportFormatError) else USAGE) from None
+            raise _failed(
+                error, str(error), FAILED if isinstance(error, ImportFormatError) else USAGE, json
+            ) from None
         except (MemoryBankError, ImportError) as error:
-            error_line(str(error))
-            raise typer.Exit(FAILED) from None
+            raise _failed(error, str(error), FAILED, json) from None
         except Exception as error:
+            if json and hasattr(
+                error, "format_message"
+            ):  # typer's own: what was typed is no command or option
+                raise _failed(error, error.format_message(), USAGE, json) from None
             if _is_control_flow(error) or os.environ.get(DEBUG_VARIABLE):
                 raise
-            error_line(f"{_place(error)} (a defect of memorybank; {DEBUG_VARIABLE}=1 shows the traceback)")
-            raise typer.Exit(FAILED) from None
+            message = f"{_place(error)} (a defect of memorybank; {DEBUG_VARIABLE}=1 shows the traceback)"
+            raise _failed(error, message, FAILED, json) from None
+
+
+def _wants_json(ctx: Any) -> bool:
+    """Whether ``--json`` was typed for the command that comes, which has not read its options yet."""
+    return "--json" in [*getattr(ctx, "_protected_args", ()), *ctx.args]
+
+
+def _failed(error: Exception, message: str, code: int, json: bool) -> typer.Exit:
+    """Say it on stderr, as one line or as one JSON object, and give the exit that follows."""
+    if json:
+        error_json(message, kind=type(error).__name__, code=code)
+    else:
+        error_line(message)
+    return typer.Exit(code)
 
 
 def _is_control_flow(error: Exception) -> bool:

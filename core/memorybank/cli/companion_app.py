@@ -70,7 +70,7 @@ def companion(
     store: StoreOption = DEFAULT_STORE,
     embedder: EmbedderOption = "default",
 ) -> None:
-    """Talk with a companion that remembers, in the browser, with its memory beside it.
+    """Talk with the companion in the browser, its memory beside it.
 
     It listens on this machine alone, and nothing leaves it but what a model that you name is asked. Without a
     model the companion only quotes what it remembers.

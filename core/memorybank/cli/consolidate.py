@@ -46,8 +46,9 @@ def consolidate(
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Write summaries and portraits of the days that are over, and what they amount to together.
+    """Write summaries and portraits of the days that are over.
 
+    And what they amount to together.
     Without a model they are quotes.
     """
     writer = model_named(model, url, timeout)

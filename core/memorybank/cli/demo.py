@@ -49,7 +49,10 @@ def demo(
     embedder: EmbedderOption = "default",
     json: JsonOption = False,
 ) -> None:
-    """Show the main job: ten days of talk, questions over months, what fades and why. No network, no key."""
+    """Play ten days of talk: remembering, recalling, forgetting.
+
+    Questions over months, what fades and why, and plots. No network, no key.
+    """
     languages = LANGUAGES if language == "both" else (language,)
     for one in languages:
         load_script(one)  # an unknown language is refused before anything is done

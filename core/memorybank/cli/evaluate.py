@@ -63,7 +63,7 @@ _HEADS = {**{f"recall@{k}": f"R@{k}" for k in RECALL_AT}, "mrr": "MRR", "ndcg@10
 
 app = typer.Typer(
     name="eval",
-    help="Measure what is found again, on conversations with labelled questions.",
+    help="Measure what is found again, on labelled conversations.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -112,7 +112,7 @@ def memorybank(
     output: OutputOption = None,
     plot: PlotOption = None,
 ) -> None:
-    """MemoryBank's virtual users and their probing questions; every exchange is a memory."""
+    """MemoryBank's users and questions; an exchange is a memory."""
     asked = questions or questions_beside(file)
     if questions is None and not asked.exists():
         raise InvalidInputError(
@@ -136,7 +136,10 @@ def longmemeval(
     output: OutputOption = None,
     plot: PlotOption = None,
 ) -> None:
-    """LongMemEval: each question with a bank of its own; evidence are the turns that hold the answer."""
+    """LongMemEval: each question with a bank of its own.
+
+    Evidence are the turns that hold the answer.
+    """
     if unit not in ("turn", "session"):
         raise InvalidInputError(f"--unit {unit!r} is unknown; give turn or session")
 
@@ -157,7 +160,10 @@ def compare_runs(
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Compare two results question by question: the difference of each measure with its 95 % interval."""
+    """Compare two results, question by question.
+
+    The difference of each measure with its 95 % interval.
+    """
     (kind, one), (other_kind, other) = answered_in(first), answered_in(second)
     if kind != other_kind:
         raise InvalidInputError(

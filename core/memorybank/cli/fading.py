@@ -55,7 +55,10 @@ def forgetting(
     output: OutputOption = None,
     plot: PlotOption = None,
 ) -> None:
-    """Every rule of forgetting on the same questions: what it costs at the end, and through a year of use."""
+    """What each rule of forgetting costs, on the same questions.
+
+    Asked at the end, and through a year of use.
+    """
     wanted = [] if units == "none" else [name.strip() for name in units.split(",") if name.strip()]
     unknown = sorted(set(wanted) - set(UNITS))
     if unknown:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -19,10 +21,12 @@ from memorybank.cli.options import (
     known_bank,
 )
 from memorybank.cli.output import clean, emit_json, err, note, out, table
-from memorybank.interchange import EXPORT, NAMES, ImportOptions, Loaded, Problem, detect, load, read
+from memorybank.errors import ImportFormatError
+from memorybank.interchange import EXPORT, NAMES, ImportOptions, Item, Loaded, Problem, detect, load, read
 from memorybank.store import MemoryStore
 
 _SHOWN = 20
+_WORST = ("fatal", "skipped", "note")
 
 
 def register(app: typer.Typer) -> None:
@@ -57,12 +61,13 @@ def import_file(
 ) -> None:
     """Import conversations. Importing a file again adds nothing. Exit code 1 if a part of it was left out."""
     found = detect(file) if format == "auto" else format
-    with any_store(store, embedder) as opened:
-        if found == EXPORT:
+    if found == EXPORT:
+        with any_store(store, embedder) as opened:
             _import_export(opened, file, owner, json)
-            return
-        options = ImportOptions(owner=owner, session=session or file.stem or "imported")
-        loaded, zones = _load(opened, file, found, options, timezone, language)
+        return
+    items = _begun(read(file, found, ImportOptions(owner=owner, session=session or file.stem or "imported")))
+    with any_store(store, embedder) as opened:
+        loaded, zones = _load(opened, items, timezone, language)
     if json:
         emit_json(
             {"format": found, "store": store, "complete": loaded.complete, "zones": zones, **_plain(loaded)}
@@ -73,13 +78,23 @@ def import_file(
         raise typer.Exit(1)
 
 
+def _begun(items: Iterator[Item]) -> Iterator[Item]:
+    """The items, after a look whether there is any message: a file that gives none must not leave a store behind.
+
+    Raises ImportFormatError with the first thing that is wrong.
+    """
+    problems: list[Problem] = []
+    for item in items:
+        if not isinstance(item, Problem):
+            return chain(problems, [item], items)
+        problems.append(item)
+    wrong = min(problems, key=lambda one: _WORST.index(one.severity), default=None)
+    more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+    raise ImportFormatError("The file has no messages." if wrong is None else f"{wrong}{more}")
+
+
 def _load(
-    store: MemoryStore,
-    file: Path,
-    format: str,
-    options: ImportOptions,
-    timezone: str | None,
-    language: str | None,
+    store: MemoryStore, items: Iterator[Item], timezone: str | None, language: str | None
 ) -> tuple[Loaded, dict[str, str]]:
     columns = (SpinnerColumn(), TextColumn("{task.completed} messages"), TimeElapsedColumn())
     zones: dict[str, str] = {}
@@ -87,7 +102,7 @@ def _load(
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("importing", total=None)
         loaded = load(
-            read(file, format, options),
+            items,
             lambda name: store.bank(name, timezone=timezone, language=language),
             on_progress=lambda count: progress.advance(task, count),
         )
@@ -120,9 +135,7 @@ def _print(loaded: Loaded, format: str, store: Path, zones: dict[str, str]) -> N
 
 
 def _print_problems(problems: list[Problem], total: int) -> None:
-    for problem in sorted(problems, key=lambda one: ("fatal", "skipped", "note").index(one.severity))[
-        :_SHOWN
-    ]:
+    for problem in sorted(problems, key=lambda one: _WORST.index(one.severity))[:_SHOWN]:
         note(f"{problem.severity.value}: {problem}")
     if total > _SHOWN:
         note(f"… and {total - _SHOWN} more; --json lists them")
@@ -147,9 +160,10 @@ def export_bank(
     embedder: EmbedderOption = "default",
     json: JsonOption = False,
 ) -> None:
-    """Write everything of an owner to one file; ``import`` of that file gives it back identically.
+    """Write everything of an owner to one file.
 
-    Vectors go along when the store is opened with their embedder; without it they are made anew on import.
+    ``import`` of that file gives it back identically. Vectors go along when the store is opened with their
+    embedder; without it they are made anew on import.
     """
     with existing_store(store, embedder, read_only=True) as opened:
         lines = known_bank(opened, owner).export(file)

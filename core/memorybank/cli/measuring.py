@@ -60,7 +60,10 @@ def growth(
     output: OutputOption = None,
     plot: PlotOption = None,
 ) -> None:
-    """The same questions asked of one bank as it grows, by other conversations and altered copies of them."""
+    """The same questions asked of one bank as it grows.
+
+    By other conversations and altered copies of them.
+    """
     wanted = _numbers(sizes)
     if search not in get_args(Search):
         raise InvalidInputError(f"--search {search!r} is unknown; give {', '.join(get_args(Search))}")
@@ -153,7 +156,10 @@ def abstention(
     output: OutputOption = None,
     plot: PlotOption = None,
 ) -> None:
-    """What the floor of ``min_score="auto"`` keeps of answerable questions, and lets through of others."""
+    """What ``min_score="auto"`` keeps and what it lets through.
+
+    Of answerable questions, and of others.
+    """
     chosen = memo_of(embedder_named(embedder))
     problems: list[Problem] = []
     dataset, cases = read_any(file, questions, problems.append, apart=True)

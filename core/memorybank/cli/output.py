@@ -47,6 +47,12 @@ def error_line(message: str) -> None:
     err().print(Text(f"error: {line}", style="red"), soft_wrap=True)
 
 
+def error_json(message: str, *, kind: str, code: int) -> None:
+    """One JSON object on one line for an error: what is wrong, its kind (the error's class), the exit code."""
+    line = " ".join(clean(message).split())
+    sys.stderr.write(json.dumps({"error": line, "kind": kind, "code": code}) + "\n")
+
+
 def note(message: str) -> None:
     """A remark beside the result."""
     err().print(Text(clean(message), style="dim"), soft_wrap=True)

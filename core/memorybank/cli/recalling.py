@@ -58,7 +58,7 @@ def recall(
     embedder: EmbedderOption = "default",
     json: JsonOption = False,
 ) -> None:
-    """Recall the memories that fit a question, with the parts of their scores."""
+    """Recall the memories that fit a question, and say why."""
     with existing_store(store, embedder, read_only=not reinforce) as opened:
         bank = known_bank(opened, owner, policy_named(policy))
         found = bank.recall(
@@ -102,7 +102,10 @@ def explain(
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Explain a memory's standing: time since last use, strength, retention, and what ``forget`` would do."""
+    """Explain where a memory stands: use, strength, retention.
+
+    Also what ``forget`` would do, and earlier texts.
+    """
     with existing_store(store, read_only=True) as opened:
         bank = known_bank(opened, owner, policy_named(policy))
         found = by_prefix(bank, memory)

@@ -81,7 +81,7 @@ def show(
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
-    """Show what a bank holds: portrait and events if they were made, the latest memories, the weakest ones."""
+    """Show what a bank holds: portrait, events, timeline, weakest."""
     with existing_store(store, read_only=True) as opened:
         bank = known_bank(opened, owner, policy_named(policy))
         moment = parsed_time(now, "--now")

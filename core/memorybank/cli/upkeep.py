@@ -63,7 +63,7 @@ def doctor(
 def reindex(
     embedder: EmbedderOption = "default", store: StoreOption = DEFAULT_STORE, json: JsonOption = False
 ) -> None:
-    """Embed every memory anew, and keep to this embedder from now on."""
+    """Embed every memory anew, and keep to this embedder."""
     chosen = embedder_named(embedder)
     if chosen is None:
         raise InvalidInputError("reindex needs an embedder; give --embedder default or package.module:name")
@@ -81,7 +81,10 @@ def reindex(
 def erase(
     owner: OwnerOption, yes: YesOption = False, store: StoreOption = DEFAULT_STORE, json: JsonOption = False
 ) -> None:
-    """Remove an owner from every table, the index and the file's free pages. Not to be undone."""
+    """Remove an owner altogether. Not to be undone.
+
+    From every table, the index and the file's free pages.
+    """
     with existing_store(store) as opened:
         known_bank(opened, owner)
         if not yes:

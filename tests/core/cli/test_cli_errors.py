@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -54,6 +55,53 @@ def test_errors_are_one_line(filled: Run, arguments: tuple[str, ...], code: int,
     assert result.stdout == ""
     if code == 1:
         assert len(result.stderr.strip().splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "needle", "kind"),
+    [
+        (("recall", "x", "--json"), 2, "owner", "MissingParameter"),
+        (("nonsense", "--json"), 2, "nonsense", "UsageError"),
+        (("eval", "compare", "--json"), 2, "first", "MissingParameter"),
+        (("recall", "x", "--owner", "Ann", "-k", "0", "--json"), 2, "at least 1", "InvalidInputError"),
+        (("recall", "x", "--owner", "Bob", "--json"), 1, "owners", "NotFoundError"),
+        (("import", "no-such-file", "--json"), 1, "No such file", "ImportFormatError"),
+    ],
+)
+def test_errors_are_json_where_json_was_asked_for(
+    filled: Run, arguments: tuple[str, ...], code: int, needle: str, kind: str
+) -> None:
+    """One object on one line of stderr: what is wrong, its kind, the exit code. Nothing on stdout."""
+    result = filled(*arguments, code=code)
+    assert result.stdout == ""
+    said = json.loads(result.stderr)
+    assert result.stderr.count("\n") == 1
+    assert needle in said["error"]
+    assert (said["kind"], said["code"]) == (kind, code)
+
+
+def test_a_file_without_messages_leaves_no_store(run: Run, store: Path, tmp_path: Path) -> None:
+    """Whose messages these are is not said: an error before anything is made, and nothing about "0 messages"."""
+    nobodys = tmp_path / "nobodys.jsonl"
+    nobodys.write_text('{"role": "user", "content": "Hello."}\n' * 2, "utf-8")
+    for options in ((), ("--json",)):
+        result = run("import", str(nobodys), *options, code=1)
+        assert "give one with --owner" in result.stderr
+        assert result.stdout == ""
+        assert not store.exists()
+    run("import", str(nobodys), "--owner", "Ann")
+    assert store.exists()
+
+
+@pytest.mark.parametrize("group", [(), ("eval",)])
+def test_the_list_of_commands_fits_a_terminal(
+    run: Run, monkeypatch: pytest.MonkeyPatch, group: tuple[str, ...]
+) -> None:
+    """At 80 columns no description is cut off."""
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = run(*group, "--help").stdout.partition("Commands:")[2]
+    assert listed.strip()
+    assert "..." not in listed
 
 
 @pytest.mark.parametrize(
