@@ -16,6 +16,8 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.sql import ClauseElement
 from sqlalchemy.types import TypeEngine
 
+from memorybank.records.types import ESCAPE, VerbatimText, escape, unescape
+
 Convert = Callable[[Any], Any]
 
 _LONGEST = 512  # values of one IN list: within the number of parameters that databases allow
@@ -29,6 +31,7 @@ class _Compiled(NamedTuple):
     slots: list[tuple[str, str, int, Convert | None, Any]]
     positional: bool
     converts: list[tuple[int, Convert]]
+    verbatim: list[int]
 
     def parameters(self, values: Mapping[str, Any]) -> Any:
         found = []
@@ -41,11 +44,19 @@ class _Compiled(NamedTuple):
             return found
         return dict(zip((slot[0] for slot in self.slots), found, strict=True))
 
-    def row(self, row: Sequence[Any]) -> tuple[Any, ...]:
-        made = list(row)
-        for at, convert in self.converts:
-            made[at] = convert(made[at])
-        return tuple(made)
+    def rows(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """What the driver gave, converted. Texts with escaped characters are rare, and so looked for first."""
+        escaped = any(ESCAPE in row[at] for row in rows for at in self.verbatim if row[at] is not None)
+        converts = [*self.converts, *((at, _unescape) for at in self.verbatim)] if escaped else self.converts
+        if not converts:
+            return rows
+        made = []
+        for row in rows:
+            values = list(row)
+            for at, convert in converts:
+                values[at] = convert(values[at])
+            made.append(tuple(values))
+        return made
 
 
 class Statement:
@@ -71,14 +82,14 @@ class Statement:
         compiled, cursor = self._run(connection, values)
         rows = cursor.fetchall()
         cursor.close()
-        return [compiled.row(row) for row in rows] if compiled.converts else rows
+        return compiled.rows(rows)
 
     def first(self, connection: Connection, values: Mapping[str, Any]) -> tuple[Any, ...] | None:
         """The first row, or None."""
         compiled, cursor = self._run(connection, values)
         row = cursor.fetchone()
         cursor.close()
-        return None if row is None else compiled.row(row)
+        return None if row is None else compiled.rows([row])[0]
 
     def count(self, connection: Connection, values: Mapping[str, Any]) -> int:
         """Run it and say how many rows it changed."""
@@ -121,21 +132,27 @@ class Statement:
             query = query(binds)
         places = {bind.key: i for i, bind in enumerate(binds)}
         compiled: Any = query.compile(dialect=dialect)
-        slots = []
+        slots: list[tuple[str, str, int, Convert | None, Any]] = []
         for name in compiled.positiontup if compiled.positional else compiled.params:
             bind = compiled.binds[name]
             place = places.get(bind.key, -1)
             called = bind.key if self._listed is None or place < 0 else self._listed[0]
-            convert = bind.type.dialect_impl(dialect).bind_processor(dialect)
+            convert: Convert | None = escape
+            if not isinstance(bind.type, VerbatimText):
+                convert = bind.type.dialect_impl(dialect).bind_processor(dialect)
             slots.append((name, called, place, convert, bind.value))
-        converts = []
+        converts: list[tuple[int, Convert]] = []
+        verbatim: list[int] = []
         for at, kind in enumerate(_kinds(query)):
+            if isinstance(kind, VerbatimText):
+                verbatim.append(at)
+                continue
             # Both drivers give floats as floats; psycopg's processor would want to know which kind of number it is.
             native = isinstance(kind, sa.Float)
             convert = None if native else kind.dialect_impl(dialect).result_processor(dialect, None)
             if convert is not None:
                 converts.append((at, convert))
-        return _Compiled(compiled.string, slots, bool(compiled.positional), converts)
+        return _Compiled(compiled.string, slots, bool(compiled.positional), converts, verbatim)
 
 
 def _kinds(query: Any) -> list[Any]:
@@ -143,6 +160,10 @@ def _kinds(query: Any) -> list[Any]:
     if isinstance(query, sa.Select):
         return [column.type for column in query.selected_columns]
     return [described["type"] for described in query.returning_column_descriptions]
+
+
+def _unescape(value: str | None) -> str | None:
+    return None if value is None else unescape(value)
 
 
 def _length(values: int) -> int:

@@ -14,6 +14,7 @@ from sqlalchemy.engine import Dialect
 from sqlalchemy.types import TypeDecorator
 
 # NUL is refused by PostgreSQL, lone surrogates by every UTF-8 encoder; SUB is our own escape character.
+ESCAPE = "\x1a"
 _UNSAFE = re.compile("[\x00\x1a\ud800-\udfff]")
 _ESCAPED = re.compile("\x1a([0-9a-f]{4})")
 
@@ -27,7 +28,7 @@ def escape(text: str) -> str:
 
 def unescape(text: str) -> str:
     """The inverse of ``escape``."""
-    if "\x1a" not in text:
+    if ESCAPE not in text:
         return text
     return _ESCAPED.sub(lambda m: chr(int(m.group(1), 16)), text)
 
