@@ -33,8 +33,7 @@ def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaSe
 
 @pytest.fixture
 def own_chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
-    """A Chroma server for one test, which may stop it."""
+    """A Chroma server for one test, which starts and stops it."""
     server = ChromaServer(tmp_path_factory.mktemp("own-chroma"))
-    server.start()
     yield server
     server.stop()

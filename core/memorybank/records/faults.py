@@ -41,7 +41,7 @@ def translate(error: Exception, where: str, *, committing: bool = False) -> Stor
 
 
 def _of_postgres(state: str, where: str, words: str, *, lost: bool, committing: bool) -> StoreError:
-    if state == "25006":
+    if state == "25006" or "during recovery" in words:
         return ReadOnlyError(f"{where} cannot be written ({words}); give the address of the primary server")
     if state == "42501":
         return StoreError(
