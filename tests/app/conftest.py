@@ -82,9 +82,9 @@ def _answers(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    """Chromium without a window."""
+    """Chromium without a window. Of one module: while it is driven no other event loop runs in this process."""
     if CHROMIUM is None:
         pytest.skip("no Chromium here; Debian: apt-get install chromium")
     sync_api = pytest.importorskip("playwright.sync_api", reason="needs the group dev: playwright")

@@ -79,18 +79,28 @@ def test_what_is_taken_back_is_forgotten(server: Server, visit: Visit) -> None:
 
 
 def test_an_answer_is_stopped(server: Server, visit: Visit) -> None:
-    """Stop ends an answer that is being written; what was said is kept, marked as cut, and a reload shows it."""
+    """Stop ends an answer that is being written; what was said is kept, marked as cut. A page that was loaded
+    anew meanwhile can stop it as well, and shows what became of it."""
     page = visit(server.address)
     enter(page, "stopper")
+    _slowly(page)
+    page.get_by_role("button", name="Stop").click()
+    page.get_by_role("status").filter(has_text="Stopped").wait_for(timeout=5000)
+    assert turns(page)[-1].endswith(CUT)
+    _slowly(page)
+    page.reload()
+    page.get_by_role("button", name="Stop").click()
+    page.locator(".said.theirs").nth(1).wait_for()
+    page.locator(".log[aria-busy=false]").wait_for()
+    assert [text.startswith("I heard: Tell it slowly 0 1") for text in turns(page)] == [False, True] * 2
+    assert turns(page)[-1].endswith(CUT)
+
+
+def _slowly(page: Any) -> None:
+    """Ask for a long answer, and wait for its beginning."""
     page.get_by_label("Message", exact=True).fill("Tell it slowly")
     page.get_by_role("button", name="Send").click()
-    page.locator(".said.theirs", has_text="I heard: Tell it slowly 0 1").wait_for()
-    page.get_by_role("button", name="Stop").click()
-    page.get_by_role("status").filter(has_text="Stopped").wait_for(timeout=3000)
-    assert turns(page)[-1].endswith(CUT)
-    page.reload()
-    page.locator(".said.theirs").wait_for()
-    assert turns(page)[-1].startswith("I heard: Tell it slowly 0 1")
+    page.locator(".said.theirs", has_text="I heard: Tell it slowly 0 1").last.wait_for()
 
 
 def test_hostile_words_are_only_words(server: Server, visit: Visit) -> None:
@@ -118,6 +128,7 @@ def test_chinese(server: Server, visit: Visit) -> None:
     """A Chinese browser gets a Chinese page; the button changes the language, and changes it back."""
     page = visit(server.address, "zh-CN", 390)
     enter(page, "小满", "开始", "新档案")
+    assert page.evaluate("document.documentElement.lang") == "zh-CN"
     say(page, "我的猫叫豆包", "消息")
     begin_anew(page, "新的对话")
     say(page, "我的猫叫什么？", "消息")

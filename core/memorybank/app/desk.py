@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TypeVar
 from zoneinfo import ZoneInfo
 
@@ -13,7 +13,7 @@ from nicegui import ui
 
 from memorybank.app.house import House
 from memorybank.app.texts import Texts
-from memorybank.app.visits import Visit
+from memorybank.app.visits import Seat, Visit
 from memorybank.bank import MemoryBank
 from memorybank.companion.talk import Companion
 from memorybank.errors import MemoryBankError
@@ -21,18 +21,21 @@ from memorybank.errors import MemoryBankError
 logger = logging.getLogger("memorybank.app")
 
 T = TypeVar("T")
-Refresh = Callable[[], Awaitable[None]]
 
 
 @dataclass
 class Desk:
-    """``refreshers``: what is called when memories have changed."""
+    """``seat`` is the visitor's place before the companion."""
 
     house: House
     visit: Visit
     texts: Texts
-    companion: Companion
-    refreshers: list[Refresh] = field(default_factory=list)
+    seat: Seat
+
+    @property
+    def companion(self) -> Companion:
+        """Who the visitor talks with."""
+        return self.seat.companion
 
     @property
     def bank(self) -> MemoryBank:
@@ -57,8 +60,8 @@ class Desk:
             return None
 
     async def changed(self) -> None:
-        """Memories have changed: show what there is now."""
-        for refresh in self.refreshers:
+        """Memories have changed: every page of this visitor shows what there is now."""
+        for refresh in list(self.seat.pages.values()):
             await refresh()
 
     def tell(self, text: str, *, bad: bool = False) -> None:

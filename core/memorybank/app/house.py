@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from memorybank.app.auth import Identify
-from memorybank.app.visits import Visit
+from memorybank.app.visits import Seat, Visit
 from memorybank.bank import MemoryBank
 from memorybank.clock import Clock
 from memorybank.companion.quoting import quoting
@@ -56,14 +57,16 @@ class House:
         """The bank of an owner."""
         return self.store.bank(owner, timezone=self.timezone, policy=self.policy)
 
-    def companion(self, visit: Visit, language: Language) -> Companion:
-        """The companion of a visit, today's session unless it has begun; a visit without an owner has none."""
+    def seat(self, visit: Visit, language: Language) -> Seat:
+        """The place of a visit before its owner's companion, which speaks that language from the next turn on."""
         if visit.owner is None:
-            raise ValueError("a visit without an owner has no companion")
-        held = visit.companion
-        if held is None:
-            held = visit.companion = self._new_companion(visit, visit.owner, language)
-        return held
+            raise ValueError("a visit without an owner has no seat")
+        if visit.seat is None:
+            bank = self.bank(visit.owner)
+            today = self.now().astimezone(ZoneInfo(bank.timezone)).date().isoformat()
+            visit.seat = Seat(Companion(bank, today, None, self.now), threading.Event())
+        self._instruct(visit.seat, language)
+        return visit.seat
 
     def new_session(self, companion: Companion) -> None:
         """Begin another conversation: the memory stays, the words said so far are no longer before the model."""
@@ -71,13 +74,10 @@ class House:
         companion.session = f"{local:%Y-%m-%d %H:%M:%S}"
         companion.recalled = companion.used = ()
 
-    def _new_companion(self, visit: Visit, owner: str, language: Language) -> Companion:
-        bank = self.bank(owner)
-        today = self.now().astimezone(ZoneInfo(bank.timezone)).date().isoformat()
+    def _instruct(self, seat: Seat, language: Language) -> None:
+        companion = seat.companion
         # Who only quotes sees the words just said and nothing before them: the rest it must remember.
         window = 0 if self.model is None else TalkSettings().window
-        settings = TalkSettings(system=SYSTEM[language], memories=self.memories, window=window)
-        companion = Companion(bank, today, None, self.now, settings)
-        model = self.model or quoting(lambda: companion.recalled, bank.timezone, language)
-        companion.model = stoppable(model, visit.stop.is_set)
-        return companion
+        companion.settings = TalkSettings(system=SYSTEM[language], memories=self.memories, window=window)
+        model = self.model or quoting(lambda: companion.recalled, companion.bank.timezone, language)
+        companion.model = stoppable(model, seat.stop.is_set)

@@ -25,12 +25,13 @@ async def build(house: House, visit: Visit, accept: str) -> None:
     texts = TEXTS[language]
     ui.add_css(STYLE)
     ui.page_title(texts.title)
+    ui.add_head_html(f"<script>document.documentElement.lang = '{texts.html}'</script>")
     ui.colors(primary="#14597d", negative="#b3261e")
     if visit.owner is None:
         _header(texts, visit, None)
         _door(house, visit, texts)
         return
-    desk = Desk(house, visit, texts, house.companion(visit, language))
+    desk = Desk(house, visit, texts, house.seat(visit, language))
     _header(texts, visit, desk)
     await _inside(desk)
 
@@ -55,8 +56,6 @@ def _header(texts: Texts, visit: Visit, desk: Desk | None) -> None:
 
 def _change_language(visit: Visit) -> None:
     visit.language = "en" if visit.language == "zh" else "zh"
-    if not visit.answering:
-        visit.companion = None
     ui.navigate.reload()
 
 
@@ -111,8 +110,17 @@ async def _inside(desk: Desk) -> None:
         with ui.element("section").classes("memory") as right:
             right.props["aria-label"] = texts.memory
             memory = Memory(desk)
-    desk.refreshers += [talk.refresh, memory.refresh]
-    await desk.changed()
+
+    async def refresh() -> None:
+        if not client.is_deleted:
+            await talk.refresh()
+            await memory.refresh()
+
+    client = ui.context.client
+    desk.seat.pages[client.id] = refresh
+    client.on_delete(lambda: desk.seat.pages.pop(client.id, None))
+    talk.on_recalled = memory.recalled
+    await refresh()
 
 
 def _turn_to(room: ui.element, side: str) -> None:

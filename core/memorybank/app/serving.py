@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-import os
+import socket
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -17,6 +17,7 @@ from memorybank.app.gate import Gate
 from memorybank.app.house import House
 from memorybank.app.page import build
 from memorybank.app.visits import Visit, Visits
+from memorybank.errors import InvalidInputError
 from memorybank.plotting.canvas import fonts
 
 logger = logging.getLogger("memorybank.app")
@@ -50,9 +51,9 @@ def application(house: House, *, host: str, port: int) -> FastAPI:
 
 
 def serve(house: House, *, host: str = "127.0.0.1", port: int = 8090, ready: Callable[[str], None]) -> None:
-    """Serve the page until interrupted; ``ready`` is told its address once it listens. Raises as ``application``."""
-    # NiceGUI looks for a folder to keep its own storage in; the page uses none of it.
-    os.environ.setdefault("NICEGUI_STORAGE_PATH", os.devnull)
+    """Serve the page until interrupted; ``ready`` is told its address once it listens. Raises as
+    ``application``, and InvalidInputError for an address or port that cannot be had."""
+    listening = _listen(host, port)
     server = _Server(
         uvicorn.Config(
             application(house, host=host, port=port),
@@ -62,14 +63,26 @@ def serve(house: House, *, host: str = "127.0.0.1", port: int = 8090, ready: Cal
             access_log=False,
             server_header=False,
             proxy_headers=False,
+            timeout_graceful_shutdown=3,
         )
     )
     server.ready = lambda: ready(f"http://{'localhost' if is_loopback(host) else host}:{port}/")
     house.threads.submit(_warm)
     try:
-        server.run()
+        server.run(sockets=[listening])
     finally:
         house.threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host.strip("[]"), port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host.strip("[]"), port), family=family)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InvalidInputError(
+            f"nothing can listen at {host}, port {port} ({reason}); give another --host or --port"
+        ) from None
 
 
 def _warm() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 from collections import OrderedDict
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from memorybank.companion.talk import Companion
@@ -13,21 +14,33 @@ from memorybank.text.language import Language
 _MOST = 10_000  # visits kept; the one unused longest goes first
 
 
+Refresh = Callable[[], Awaitable[None]]
+
+
+@dataclass
+class Seat:
+    """A visitor's place before an owner's companion. ``pages``: what shows anew, on every page that is open, what has
+    changed; by the page's id."""
+
+    companion: Companion
+    stop: threading.Event
+    answering: bool = False
+    pages: dict[str, Refresh] = field(default_factory=dict)
+
+
 @dataclass
 class Visit:
     """One browser. ``owner``: whose memory it sees (None: nobody's yet)."""
 
     owner: str | None = None
     language: Language | None = None
-    companion: Companion | None = None
-    stop: threading.Event = field(default_factory=threading.Event)
-    answering: bool = False
+    seat: Seat | None = None
 
     def open(self, owner: str | None) -> None:
         """See another owner's memory: nothing of the former one stays."""
-        self.stop.set()
-        self.owner, self.companion = owner, None
-        self.stop, self.answering = threading.Event(), False
+        if self.seat is not None:
+            self.seat.stop.set()
+        self.owner, self.seat = owner, None
 
 
 class Visits:

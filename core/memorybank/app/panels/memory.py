@@ -51,6 +51,11 @@ class Memory:
         if self._open != "search":
             await self._draw()
 
+    async def recalled(self) -> None:
+        """Something was recalled: show it while the answer is still being written."""
+        if self._open == "why":
+            await self._draw()
+
     async def _draw(self) -> None:
         self._asked += 1
         asked = self._asked

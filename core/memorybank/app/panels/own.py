@@ -41,7 +41,7 @@ async def _erase(desk: Desk) -> None:
     sure = f"{texts.erase_long}\n\n{texts.erase_sure}"
     if not await desk.confirmed(sure, texts.erase, typed=texts.erase_word):
         return
-    desk.visit.stop.set()
+    desk.seat.stop.set()
     erased: Erased | None = await desk.attempt(desk.bank.erase)
     if erased is None:
         return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Awaitable, Callable, Generator, Iterator, Sequence
 
 from nicegui import ui
 
@@ -31,28 +31,45 @@ class Talk:
         self._log.props["aria-label"] = texts.talk
         self._notice = ui.label("").classes("notice").props('role="status"')
         with ui.element("div").classes("say"):
-            self._field = ui.textarea(texts.say).props("outlined autogrow rows=1 for=say").classes("field")
+            self._field = (
+                ui.textarea(texts.say)
+                .props("outlined autogrow rows=1 maxlength=20000 for=say")
+                .classes("field")
+            )
             self._field.on("keydown", self._entered, js_handler=_ON_ENTER)
             self._send = ui.button(texts.send, on_click=self._sent).props("no-caps")
             self._stop = ui.button(texts.stop, on_click=self._stopped).props("no-caps color=negative")
         with ui.element("div").classes("buttons"):
-            self._again = ui.button(texts.again, on_click=self._answer_again).props("flat dense no-caps")
-            self._undo = ui.button(texts.undo, on_click=self._take_back).props("flat dense no-caps")
-            self._new = ui.button(texts.new_session, on_click=self._begin_anew).props("flat dense no-caps")
+            ui.button(texts.again, on_click=self._answer_again).props("flat dense no-caps")
+            ui.button(texts.undo, on_click=self._take_back).props("flat dense no-caps")
+            ui.button(texts.new_session, on_click=self._begin_anew).props("flat dense no-caps")
         self._answer: ui.label | None = None
+        self._said: list[tuple[bool, str]] = []
+        self.on_recalled: Callable[[], Awaitable[None]] | None = None
 
     async def refresh(self) -> None:
         """Show the conversation as it stands in the bank."""
         desk = self._desk
         said = await desk.work(lambda: views.said(desk.bank, desk.companion.session))
-        self._log.clear()
-        with self._log:
-            if not said:
-                ui.label(desk.texts.hello).classes("quiet")
-            for message in said:
-                self._bubble(message.role == "user", message.text)
-        self._idle(not desk.visit.answering)
+        there = [(message.role == "user", message.text) for message in said]
+        # What stands there already is left alone: a screen reader would read it all again.
+        if there != self._said or not there:
+            self._draw(there)
+        self._idle(not desk.seat.answering)
         self._to_end()
+        # A button that went away leaves the focus nowhere.
+        self._log.client.run_javascript(
+            "if (document.activeElement === document.body) document.getElementById('say')?.focus()"
+        )
+
+    def _draw(self, there: Sequence[tuple[bool, str]]) -> None:
+        self._log.clear()
+        self._said = []
+        with self._log:
+            if not there:
+                ui.label(self._desk.texts.hello).classes("quiet")
+            for mine, text in there:
+                self._bubble(mine, text)
 
     # -- what the visitor does ---------------------------------------------------------------------------------
 
@@ -63,12 +80,14 @@ class Talk:
         await self._say(str(self._field.value or ""))
 
     def _stopped(self) -> None:
-        self._desk.visit.stop.set()
+        self._desk.seat.stop.set()
 
     async def _say(self, words: str) -> None:
         words = words.strip()
         if words and self._begin():
             self._field.set_value("")
+            if not self._said:
+                self._log.clear()
             with self._log:
                 self._bubble(True, words)
             await self._follow(lambda: self._desk.companion.hear(words))
@@ -79,7 +98,7 @@ class Talk:
 
     async def _take_back(self) -> None:
         desk, texts = self._desk, self._desk.texts
-        if desk.visit.answering:
+        if desk.seat.answering:
             desk.tell(texts.busy)
             return
         taken = await desk.attempt(desk.companion.take_back)
@@ -93,7 +112,7 @@ class Talk:
 
     async def _begin_anew(self) -> None:
         desk = self._desk
-        if desk.visit.answering:
+        if desk.seat.answering:
             desk.tell(desk.texts.busy)
             return
         desk.house.new_session(desk.companion)
@@ -103,12 +122,12 @@ class Talk:
     # -- an answer ---------------------------------------------------------------------------------------------
 
     def _begin(self) -> bool:
-        visit = self._desk.visit
-        if visit.answering:
+        seat = self._desk.seat
+        if seat.answering:
             self._desk.tell(self._desk.texts.busy)
             return False
-        visit.answering = True
-        visit.stop.clear()
+        seat.answering = True
+        seat.stop.clear()
         self._notice.set_text(self._desk.texts.thinking)
         self._idle(False)
         return True
@@ -120,25 +139,22 @@ class Talk:
         try:
             events = turn()
             if anew:
-                self._log.clear()
                 await self._redraw_before(events)
             notice = await self._events(events)
         except MemoryBankError as error:
             notice = desk.texts.gone_wrong.format(reason=error)
         finally:
-            desk.visit.answering = False
+            desk.seat.answering = False
             self._answer = None
+        await desk.changed()
         if not self._log.client.is_deleted:
-            await desk.changed()
             self._notice.set_text(notice)
 
     async def _redraw_before(self, events: Iterator[Event]) -> None:
         """Let the old turn go and the words be heard again, then show the talk up to them."""
         await self._desk.work(lambda: next(events, None))
         said = await self._desk.work(lambda: views.said(self._desk.bank, self._desk.companion.session))
-        with self._log:
-            for message in said:
-                self._bubble(message.role == "user", message.text)
+        self._draw([(message.role == "user", message.text) for message in said])
 
     async def _events(self, events: Iterator[Event]) -> str:
         """Show what happens until it is over; returns what is to be said about it."""
@@ -153,6 +169,8 @@ class Talk:
                     shown = time.monotonic()
             elif isinstance(event, Recollection):
                 self._write("…")
+                if self.on_recalled is not None:
+                    await self.on_recalled()
             elif isinstance(event, Reply):
                 self._write(event.message.text)
             elif isinstance(event, Trouble):
@@ -172,12 +190,14 @@ class Talk:
             with self._log:
                 self._answer = self._bubble(False, text)
         self._answer.set_text(text)
+        self._said[-1] = (False, text)
         self._to_end()
 
     # -- showing -----------------------------------------------------------------------------------------------
 
     def _bubble(self, mine: bool, text: str) -> ui.label:
         texts = self._desk.texts
+        self._said.append((mine, text))
         them = texts.companion if self._desk.house.model is not None else texts.offline
         with ui.element("div").classes("said " + ("mine" if mine else "theirs")):
             ui.label(texts.you if mine else them).classes("who")
@@ -186,9 +206,6 @@ class Talk:
     def _idle(self, idle: bool) -> None:
         self._send.set_visibility(idle)
         self._stop.set_visibility(not idle)
-        self._again.set_enabled(idle)
-        self._undo.set_enabled(idle)
-        self._new.set_enabled(idle)
         self._log.props["aria-busy"] = "false" if idle else "true"
 
     def _to_end(self) -> None:
