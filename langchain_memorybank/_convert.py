@@ -33,7 +33,7 @@ from memorybank.context import WORDINGS
 from memorybank.hierarchy.fencing import CLOSE, OPEN, defuse, indent
 from memorybank.text.language import detect
 
-logger = logging.getLogger("memorybank.langchain")
+logger: logging.Logger = logging.getLogger("memorybank.langchain")
 
 LONGEST_NAME = 512  # characters of a session or an id that MemoryBank stores
 _TYPED = "__memorybank__"

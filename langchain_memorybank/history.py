@@ -19,7 +19,7 @@ from langchain_memorybank._window import last_messages
 from langchain_memorybank.identity import Source
 from memorybank import InvalidInputError, MemoryBank, MemoryStore, rewinding
 
-logger = logging.getLogger("memorybank.langchain")
+logger: logging.Logger = logging.getLogger("memorybank.langchain")
 
 
 class MemoryBankChatMessageHistory(BaseChatMessageHistory):
@@ -50,8 +50,8 @@ class MemoryBankChatMessageHistory(BaseChatMessageHistory):
             raise InvalidInputError(
                 f"window={window!r}; give a whole number of at least 1, or None for everything"
             )
-        self.bank = Source(bank=bank, store=store, user_id=user_id).bank_for()
-        self.session_id = usable_name(session_id)
+        self.bank: MemoryBank = Source(bank=bank, store=store, user_id=user_id).bank_for()
+        self.session_id: str = usable_name(session_id)
         self.window = window
         self._consolidate = consolidate
 

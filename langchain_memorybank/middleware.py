@@ -28,7 +28,7 @@ from langchain_memorybank.identity import Source, thread_of
 from memorybank import Context, Erased, InvalidInputError, Level, MemoryBank, MemoryStore, OwnerError
 from memorybank.intake import check_count, check_levels
 
-logger = logging.getLogger("memorybank.langchain")
+logger: logging.Logger = logging.getLogger("memorybank.langchain")
 
 OnError = Literal["warn", "raise"] | Callable[[Exception], None]
 _T = TypeVar("_T")
@@ -97,7 +97,7 @@ class MemoryBankMiddleware(AgentMiddleware[MemoryBankState, Any, Any]):
         self._inject = inject
         self._on_error = on_error
         self._held = Recollections()
-        self.tools = list(tools)
+        self.tools: Sequence[BaseTool] = list(tools)
 
     def bank_for(self, user_id: str | None = None) -> MemoryBank:
         """The memory of a user: for consolidate, forget, export and the rest of ``MemoryBank``."""

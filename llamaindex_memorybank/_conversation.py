@@ -13,7 +13,7 @@ from llamaindex_memorybank._convert import has_tool_calls, to_chat
 from memorybank import Context, MemoryBank, MemoryBankError, Message
 from memorybank.rewinding import Shown, read, read_end, reset, rewrite
 
-logger = logging.getLogger("memorybank.llamaindex")
+logger: logging.Logger = logging.getLogger("memorybank.llamaindex")
 
 OnError = Callable[[Exception], None]
 Credit = Literal["recalled", "used", "none"]

@@ -25,7 +25,7 @@ class LlamaIndexEmbedder:
     ) -> None:
         self._model = model
         self._dimension = dimension
-        self.name = name or f"llama-index:{model.class_name()}:{model.model_name}"
+        self.name: str = name or f"llama-index:{model.class_name()}:{model.model_name}"
 
     @property
     def dimension(self) -> int:

@@ -61,7 +61,7 @@ class Arrays:
 
     def __init__(self, zone: ZoneInfo) -> None:
         self._zone = zone
-        self.keys = Growing(np.int64)
+        self.keys: Growing[np.int64] = Growing(np.int64)
         self.sessions: dict[int, int] = {}
         self.row_of: dict[int, int] = {}
         self.id_row: dict[str, int] = {}

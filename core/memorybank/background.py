@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from memorybank.hierarchy.due import Done
 
-logger = logging.getLogger("memorybank.background")
+logger: logging.Logger = logging.getLogger("memorybank.background")
 
 Job = Callable[[], None]
 

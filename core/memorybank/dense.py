@@ -16,7 +16,7 @@ from memorybank.resident import Resident, Snapshot
 from memorybank.runtime import Runtime
 from memorybank.similarity import cosines
 
-logger = logging.getLogger("memorybank.index")
+logger: logging.Logger = logging.getLogger("memorybank.index")
 
 Rows = NDArray[np.int64]
 

@@ -13,7 +13,7 @@ from memorybank.models import Finding, Report
 from memorybank.records import banks, census, outbox
 from memorybank.runtime import Runtime
 
-logger = logging.getLogger("memorybank.doctor")
+logger: logging.Logger = logging.getLogger("memorybank.doctor")
 
 _PATIENCE = 0.2  # share of the vectors that may be wrong; with more, making the index anew is the shorter way
 

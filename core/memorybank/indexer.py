@@ -27,7 +27,7 @@ from memorybank.records.database import Database
 from memorybank.records.outbox import Unembedded, Unindexed
 from memorybank.records.types import unpack_vectors
 
-logger = logging.getLogger("memorybank.index")
+logger: logging.Logger = logging.getLogger("memorybank.index")
 
 
 class OpenIndex(Protocol):

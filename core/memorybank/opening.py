@@ -35,7 +35,7 @@ from memorybank.tokens import TokenCounter, default_counter
 if TYPE_CHECKING:
     from memorybank.index.client import Server
 
-logger = logging.getLogger("memorybank.store")
+logger: logging.Logger = logging.getLogger("memorybank.store")
 
 RECORDS_NAME = "memorybank.db"
 CHROMA_NAME = "chroma"

@@ -28,7 +28,7 @@ from memorybank.retrieval.pipeline import Ranking, rank
 from memorybank.retrieval.query import make_query
 from memorybank.runtime import Runtime
 
-logger = logging.getLogger("memorybank.recalling")
+logger: logging.Logger = logging.getLogger("memorybank.recalling")
 
 RECALLED_LEVELS = (Level.TURN, Level.NOTE, Level.DAY_EVENTS)
 """Levels recalled when none are asked for: portraits and globals are always in the context, not recalled."""

@@ -22,7 +22,7 @@ from memorybank.tokens import TokenCounter
 LLM = Callable[[str], str]
 Search = Literal["auto", "chroma", "exact"]
 
-logger = logging.getLogger("memorybank.store")
+logger: logging.Logger = logging.getLogger("memorybank.store")
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from memorybank.runtime import LLM, Runtime, Search
 if TYPE_CHECKING:
     from memorybank.index.client import Server
 
-logger = logging.getLogger("memorybank.store")
+logger: logging.Logger = logging.getLogger("memorybank.store")
 
 Default = Literal["default"]
 _LANGUAGES = ("en", "zh")

@@ -56,7 +56,7 @@ class HashEmbedder:
         if dimension < _SPOTS:
             raise InvalidInputError(f"dimension is {dimension}; give at least {_SPOTS}")
         self.dimension = dimension
-        self.name = f"hash-{dimension}"
+        self.name: str = f"hash-{dimension}"
         self._spots: dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]] = {}
 
     def embed_documents(self, texts: list[str]) -> NDArray[np.float32]:
@@ -114,7 +114,7 @@ class WordOverlapReranker:
     def __init__(self, languages: Collection[str] | None = None) -> None:
         self.name = "word-overlap"
         self.languages = languages
-        self.calls = 0
+        self.calls: int = 0
 
     def score(self, query: str, texts: list[str]) -> NDArray[np.float32]:
         """Shape (len(texts),), in 0..1."""
@@ -138,7 +138,7 @@ class BrokenEmbedder(HashEmbedder):
         super().__init__(dimension)
         self._fault: Fault | None = fault
         self._good_calls = good_calls
-        self.calls = 0
+        self.calls: int = 0
 
     def mend(self) -> None:
         """From now on it works."""

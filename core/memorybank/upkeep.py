@@ -14,7 +14,7 @@ from memorybank.models import Erased
 from memorybank.records import banks, erasure, revectoring
 from memorybank.runtime import Runtime
 
-logger = logging.getLogger("memorybank.upkeep")
+logger: logging.Logger = logging.getLogger("memorybank.upkeep")
 
 
 def erase(runtime: Runtime, owner: str, *, compact: bool = True) -> Erased:

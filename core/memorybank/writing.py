@@ -24,7 +24,7 @@ from memorybank.records.schema import KEY_BITS, Pending
 from memorybank.runtime import Runtime
 from memorybank.turns import Draft, Open, draft_turns, features, spoken, wordless
 
-logger = logging.getLogger("memorybank.writing")
+logger: logging.Logger = logging.getLogger("memorybank.writing")
 
 _TRIES = 4
 

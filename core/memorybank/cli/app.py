@@ -103,7 +103,7 @@ def _place(error: Exception) -> str:
     return f"{type(error).__name__} in {os.path.basename(frame.filename)}:{frame.lineno}"
 
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     cls=ErrorGroup,
     name="memorybank",
     help="Long-term memory for companions and agents: what was said is kept, found again, and fades unless used.",

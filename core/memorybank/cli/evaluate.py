@@ -61,7 +61,7 @@ ConsolidateOption = Annotated[
 ]
 _HEADS = {**{f"recall@{k}": f"R@{k}" for k in RECALL_AT}, "mrr": "MRR", "ndcg@10": "nDCG"}
 
-app = typer.Typer(
+app: typer.Typer = typer.Typer(
     name="eval",
     help="Measure what is found again, on labelled conversations.",
     no_args_is_help=True,

@@ -20,7 +20,7 @@ from memorybank.context import strip_context
 from memorybank.errors import LLMError, MemoryBankError
 from memorybank.models import Context, Message, Recalled
 
-logger = logging.getLogger("memorybank.companion")
+logger: logging.Logger = logging.getLogger("memorybank.companion")
 
 CUT = " …"
 """Ends a reply that was broken off, as it is stored."""

@@ -38,6 +38,6 @@ def compute() -> NDArray[np.float32]:
 
 
 if __name__ == "__main__":
-    made = compute()
+    made: NDArray[np.float32] = compute()
     np.save(_HERE / "centre.npy", made)
     sys.stdout.write(f"centre.npy: {made.shape[0]} numbers, length {np.linalg.norm(made):.4f}\n")

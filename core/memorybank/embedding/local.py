@@ -65,7 +65,7 @@ class LocalEmbedder:
             raise InvalidInputError(f"threads is {threads}; give at least 1")
         self.name = f"multilingual-e5-small-q4@{MODEL_SHA256[:8]}{'/centred-1' if centred else ''}"
         self.dimension = DIMENSION
-        self.max_characters = max_tokens * _CHARACTERS_PER_TOKEN
+        self.max_characters: int = max_tokens * _CHARACTERS_PER_TOKEN
         self._max_tokens = max_tokens
         self._centred = centred
         self._threads = threads or _cores()

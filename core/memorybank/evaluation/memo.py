@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,9 @@ class MemoEmbedder:
 
     def __init__(self, inner: Embedder) -> None:
         self._inner = inner
-        self.name = inner.name
-        self.dimension = inner.dimension
-        self.max_characters = getattr(inner, "max_characters", None)
+        self.name: str = inner.name
+        self.dimension: int = inner.dimension
+        self.max_characters: int | None = getattr(inner, "max_characters", None)
         self._texts: OrderedDict[str, NDArray[np.float32]] = OrderedDict()
         self._queries: dict[str, NDArray[np.float32]] = {}
         self.query_seconds: dict[str, float] = {}
@@ -53,9 +54,9 @@ class MemoReranker:
 
     def __init__(self, inner: Reranker) -> None:
         self._inner = inner
-        self.name = inner.name
-        self.languages = getattr(inner, "languages", None)
-        self.top = getattr(inner, "top", TOP)
+        self.name: str = inner.name
+        self.languages: Collection[str] | None = getattr(inner, "languages", None)
+        self.top: int = getattr(inner, "top", TOP)
         self._scores: dict[str, dict[str, float]] = {}
         self.seconds: dict[str, float] = {}
 

@@ -29,7 +29,7 @@ from memorybank.records.derived import Derived
 from memorybank.runtime import Runtime
 from memorybank.text.language import Language, detect
 
-logger = logging.getLogger("memorybank.consolidation")
+logger: logging.Logger = logging.getLogger("memorybank.consolidation")
 
 Progress = Callable[[str, int, int], None]
 """Called with what is being written, how many texts are done, and how many there are (as known so far)."""

@@ -42,7 +42,7 @@ class Catalogue:
         self._shared = shared
         self._most = most
         self._known: dict[str, tuple[Collection, Described]] = {}
-        self.dimension = 0
+        self.dimension: int = 0
         """Of the vectors that are there; 0 while nobody knows."""
 
     def survey(self) -> None:

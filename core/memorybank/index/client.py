@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import httpx
     from chromadb.api import ClientAPI
 
-logger = logging.getLogger("memorybank.index")
+logger: logging.Logger = logging.getLogger("memorybank.index")
 
 SHORT_MESSAGE = 300
 """Characters of Chroma's own words that a message of ours quotes."""

@@ -26,7 +26,7 @@ from memorybank.index.probe import probe
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
 
-logger = logging.getLogger("memorybank.index")
+logger: logging.Logger = logging.getLogger("memorybank.index")
 
 LAYOUT_NAME = "memorybank.json"
 MARKER_NAME = "memorybank.open"
@@ -48,7 +48,7 @@ class Folder:
         self.path = path
         self._lock = lock
         self._layout: Layout | None = None
-        self.clean = True
+        self.clean: bool = True
         """Whether the folder was new, or as its last owner left it in good order. Known after `connect`."""
 
     @classmethod

@@ -10,7 +10,7 @@ from memorybank.index import rows
 from memorybank.index.catalogue import Catalogue
 from memorybank.index.layout import Kind
 
-logger = logging.getLogger("memorybank.index")
+logger: logging.Logger = logging.getLogger("memorybank.index")
 
 
 def move_out(catalogue: Catalogue, bank: str) -> None:

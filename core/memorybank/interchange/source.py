@@ -123,7 +123,7 @@ class JsonElements:
         self._at = 0  # the next character to read
         self._mark, self._mark_line = 0, 1  # a place in the buffer at or before it, and that place's line
         self._ended = False
-        self.kind = self._token()
+        self.kind: str = self._token()
         if self.kind not in "[{":
             raise ImportFormatError(f"line {self._line()}: expected a JSON array or object, or JSON lines.")
 

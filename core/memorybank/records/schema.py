@@ -28,15 +28,15 @@ SCHEMA_VERSION = 1
 KEY_BITS = 32
 
 # SQLite only makes an alias of the row id (and so a clustered key) of a column declared INTEGER.
-Key = BigInteger().with_variant(Integer, "sqlite")
+Key: BigInteger = BigInteger().with_variant(Integer, "sqlite")
 
-metadata = MetaData()
+metadata: MetaData = MetaData()
 
-meta = Table(
+meta: Table = Table(
     "meta", metadata, Column("name", String(64), primary_key=True), Column("value", Text, nullable=False)
 )
 
-banks = Table(
+banks: Table = Table(
     "banks",
     metadata,
     Column("key", Key, primary_key=True, autoincrement=True),
@@ -54,7 +54,7 @@ banks = Table(
     sqlite_autoincrement=True,  # keys of erased banks are never given again
 )
 
-sessions = Table(
+sessions: Table = Table(
     "sessions",
     metadata,
     Column("key", Key, primary_key=True, autoincrement=True),
@@ -66,7 +66,7 @@ sessions = Table(
     sqlite_autoincrement=True,
 )
 
-messages = Table(
+messages: Table = Table(
     "messages",
     metadata,
     Column("key", Key, primary_key=True, autoincrement=False),
@@ -82,7 +82,7 @@ messages = Table(
     UniqueConstraint("session", "id"),
 )
 
-memories = Table(
+memories: Table = Table(
     "memories",
     metadata,
     Column("key", Key, primary_key=True, autoincrement=False),
@@ -141,7 +141,7 @@ class Pending:
     EMBED = 2
 
 
-vectors = Table(
+vectors: Table = Table(
     "vectors",
     metadata,
     Column("key", Key, primary_key=True, autoincrement=False),
@@ -149,7 +149,7 @@ vectors = Table(
 )
 
 # Vectors of a new embedder, gathered beside the old ones until all are there (``reindex``).
-staging = Table(
+staging: Table = Table(
     "staging",
     metadata,
     Column("key", Key, primary_key=True, autoincrement=False),
@@ -158,7 +158,7 @@ staging = Table(
 )
 
 # A forward index: the hashed terms of a memory's own words, their counts, and the days the words point at.
-postings = Table(
+postings: Table = Table(
     "postings",
     metadata,
     Column("key", Key, primary_key=True, autoincrement=False),
@@ -168,7 +168,7 @@ postings = Table(
 )
 
 # Reverse provenance: which summaries were made from a memory (the forward list is memories.sources).
-derivations = Table(
+derivations: Table = Table(
     "derivations",
     metadata,
     Column("source", Key, primary_key=True, autoincrement=False),
@@ -176,7 +176,7 @@ derivations = Table(
     Index("derivations_by_derived", "derived"),
 )
 
-links = Table(
+links: Table = Table(
     "links",
     metadata,
     Column("a", Key, primary_key=True, autoincrement=False),
@@ -190,7 +190,7 @@ links = Table(
     Index("links_by_rev", "bank", "rev"),
 )
 
-versions = Table(
+versions: Table = Table(
     "versions",
     metadata,
     Column("memory", Key, primary_key=True, autoincrement=False),
@@ -202,7 +202,7 @@ versions = Table(
 )
 
 # Vectors that the index must still drop, and rows that caches must still drop.
-tombstones = Table(
+tombstones: Table = Table(
     "tombstones",
     metadata,
     Column("key", Key, primary_key=True, autoincrement=False),
@@ -213,11 +213,11 @@ tombstones = Table(
 )
 
 # Erased banks whose vectors the index must still drop. The uid is random and says nothing of the owner.
-drops = Table("drops", metadata, Column("uid", String(32), primary_key=True))
+drops: Table = Table("drops", metadata, Column("uid", String(32), primary_key=True))
 
 # Reinforcement is credited once per user turn: the position in the session at which a memory was credited
 # last, and the session's working memory: how active the memory was then.
-credits = Table(
+credits: Table = Table(
     "credits",
     metadata,
     Column("session", Key, primary_key=True, autoincrement=False),
@@ -228,7 +228,7 @@ credits = Table(
 )
 
 # Messages marked by hand: when one slides out of its session's window, the digest is written anew.
-marks = Table(
+marks: Table = Table(
     "marks",
     metadata,
     Column("session", Key, primary_key=True, autoincrement=False),

@@ -36,8 +36,8 @@ def unescape(text: str) -> str:
 class VerbatimText(TypeDecorator[str]):
     """Text read back exactly as given, NUL and lone surrogates included."""
 
-    impl = Text
-    cache_ok = True
+    impl: type[Text] = Text
+    cache_ok: bool | None = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
         return None if value is None else escape(value)
@@ -49,8 +49,8 @@ class VerbatimText(TypeDecorator[str]):
 class IdList(TypeDecorator[tuple[str, ...]]):
     """A tuple of ids as a JSON list."""
 
-    impl = Text
-    cache_ok = True
+    impl: type[Text] = Text
+    cache_ok: bool | None = True
 
     def process_bind_param(self, value: Sequence[str] | None, dialect: Dialect) -> str | None:
         return None if value is None else json.dumps(list(value))

@@ -53,7 +53,7 @@ class CrossEncoder:
     score would depend on its neighbours (measured: logits moved by up to .7), and batches save less than a fifth.
     """
 
-    languages = frozenset({"en"})
+    languages: frozenset[str] = frozenset({"en"})
 
     def __init__(
         self, *, max_tokens: int = DEFAULT_TOKENS, threads: int | None = None, top: int = TOP
@@ -64,7 +64,7 @@ class CrossEncoder:
             raise InvalidInputError(f"threads is {threads}; give at least 1")
         if top < 1:
             raise InvalidInputError(f"top is {top}; give at least 1")
-        self.name = f"ms-marco-MiniLM-L-12-v2-int8@{FILES['model.onnx'][:8]}/{max_tokens}"
+        self.name: str = f"ms-marco-MiniLM-L-12-v2-int8@{FILES['model.onnx'][:8]}/{max_tokens}"
         self.top = top
         self._max_tokens = max_tokens
         self._threads = threads or _cores()

@@ -19,7 +19,7 @@ _BEFORE = (
     300  # characters of what was said before, its end: more would push the text out of the model's window
 )
 
-logger = logging.getLogger("memorybank.rerank")
+logger: logging.Logger = logging.getLogger("memorybank.rerank")
 
 
 class RerankStage:
