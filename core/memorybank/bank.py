@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Literal
 
-from memorybank import composing, keeping, recalling, reinforcing, reporting, writing
+from memorybank import composing, keeping, recalling, reinforcing, reporting, telling, writing
 from memorybank.bank_base import Time
 from memorybank.bank_keeping import BankKeeping
 from memorybank.bank_reading import BankReading
@@ -26,6 +26,7 @@ from memorybank.intake import (
     to_messages,
 )
 from memorybank.models import Consolidated, Context, Level, Memory, Message, Recalled
+from memorybank.watch import watched
 
 
 class MemoryBank(BankReading, BankKeeping):
@@ -37,6 +38,7 @@ class MemoryBank(BankReading, BankKeeping):
 
     # -- writing -----------------------------------------------------------------------------------------------
 
+    @watched("add", telling.added, telling.messages_added)
     def add(
         self,
         messages: Sequence[Message | Mapping[str, object]],
@@ -98,6 +100,7 @@ class MemoryBank(BankReading, BankKeeping):
 
     # -- recalling ---------------------------------------------------------------------------------------------
 
+    @watched("recall", telling.recalled)
     def recall(
         self,
         query: str,
@@ -133,6 +136,7 @@ class MemoryBank(BankReading, BankKeeping):
             )
         return recalled
 
+    @watched("reinforce", telling.credited)
     def reinforce(
         self,
         recalled: Sequence[Recalled],
@@ -159,6 +163,7 @@ class MemoryBank(BankReading, BankKeeping):
         used = reinforcing.used(listed, answer, query)
         return reinforcing.reinforce(self._runtime, self._owner, used, asking=name, now=self._now(now))
 
+    @watched("context", telling.in_context)
     def context(
         self,
         query: str,
@@ -248,6 +253,7 @@ class MemoryBank(BankReading, BankKeeping):
         wanted = None if message_id is None else check_name(message_id, "message_id")
         return keeping.mark(self._runtime, self._owner, check_name(session, "session"), wanted)
 
+    @watched("consolidate", telling.consolidated, telling.spent)
     def consolidate(
         self,
         until: Time | date | None = None,

@@ -10,6 +10,7 @@ from memorybank.errors import InvalidInputError
 from memorybank.forgetting import ForgettingCurve, ForgettingPolicy
 from memorybank.intake import redacted
 from memorybank.runtime import Runtime
+from memorybank.watch import Watch
 
 Time = datetime | str
 
@@ -56,6 +57,16 @@ class BankBase:
     def runtime(self) -> Runtime:
         """The parts of the store, for the adapters and tools of this project."""
         return self._runtime
+
+    @property
+    def watch(self) -> Watch:
+        """What counts and traces the store's calls."""
+        return self._runtime.watch
+
+    @property
+    def degraded(self) -> bool:
+        """Whether recall works with less than the store was set up with: no embedder, or an index that failed."""
+        return self._runtime.degraded
 
     @property
     def curve(self) -> ForgettingCurve:

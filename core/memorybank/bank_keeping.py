@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from memorybank import keeping, transfer, upkeep
+from memorybank import keeping, telling, transfer, upkeep
 from memorybank.bank_base import BankBase, Time
 from memorybank.intake import check_ids, check_name, check_path
 from memorybank.models import Erased, Forgotten
+from memorybank.watch import watched
 
 
 class BankKeeping(BankBase):
     """What decides whether a memory stays. See ``MemoryBank``."""
 
+    @watched("forget", telling.forgotten)
     def forget(self, now: Time | None = None, *, dry_run: bool = False) -> Forgotten:
         """Archive and purge what the policy says has faded; ``dry_run`` only tells. Twice at one ``now`` is once."""
         return keeping.forget(
@@ -37,6 +39,7 @@ class BankKeeping(BankBase):
         """Let pinned memories fade again. Raises NotFoundError."""
         keeping.pin(self._runtime, self._owner, check_ids(ids), pinned=False)
 
+    @watched("delete", telling.erased)
     def delete(self, ids: str | Iterable[str]) -> Erased:
         """Destroy memories, turns together with their messages; unknown ids are passed over.
 
@@ -44,10 +47,12 @@ class BankKeeping(BankBase):
         """
         return keeping.delete(self._runtime, self._owner, check_ids(ids))
 
+    @watched("clear", telling.erased)
     def clear(self, session: str) -> Erased:
         """Destroy a session: its messages, the turns made of them and its digest."""
         return keeping.clear(self._runtime, self._owner, check_name(session, "session"))
 
+    @watched("erase", telling.erased)
     def erase(self) -> Erased:
         """Remove this owner from the store altogether: the same as ``MemoryStore.erase(owner)``."""
         return upkeep.erase(self._runtime, self._owner)

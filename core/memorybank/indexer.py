@@ -80,6 +80,8 @@ class Indexer:
         self._guard = threading.RLock()  # one flush at a time; also guards opening
         self._waiting = 0
         self._wake = threading.Event()
+        self.failures = 0
+        """How often the index had to be done without."""
         self._closed = False
         self._thread: threading.Thread | None = None
 
@@ -148,6 +150,7 @@ class Indexer:
     def fail(self, error: IndexUnavailableError) -> None:
         """Do without the index from now on, with one warning; ``retry`` tries it again."""
         with self._guard:
+            self.failures += 1
             if self._unavailable is None:
                 logger.warning(
                     "the vector index is not available (%s); recall stays exact, from the records", error

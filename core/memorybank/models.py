@@ -264,6 +264,35 @@ class Stats:
 
 
 @dataclass(frozen=True, slots=True)
+class StoreStats:
+    """What a store is at. The counts are of this process, since it opened the store.
+
+    ``pending_index`` memories wait to be written to the vector index, the oldest for ``flush_lag`` seconds;
+    ``pending_embed`` wait for the embedder. ``cache_bytes`` hold ``cache_banks`` banks in memory. ``calls`` by verb.
+    ``index_failures``: how often the index had to be done without and was tried again.
+    """
+
+    owners: int = 0
+    pending_index: int = 0
+    pending_embed: int = 0
+    flush_lag: float = 0.0
+    cache_banks: int = 0
+    cache_bytes: int = 0
+    degraded: bool = False
+    calls: Mapping[str, int] = field(default_factory=dict)
+    messages: int = 0
+    llm_calls: int = 0
+    llm_prompt_tokens: int = 0
+    llm_reply_tokens: int = 0
+    index_failures: int = 0
+
+    @property
+    def recalls(self) -> int:
+        """Calls of ``recall`` and ``context``."""
+        return self.calls.get("recall", 0) + self.calls.get("context", 0)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One check of ``doctor``: what was looked at, whether it is in order, and what was found or done."""
 

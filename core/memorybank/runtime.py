@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from memorybank.background import Background
@@ -18,6 +18,7 @@ from memorybank.rerank.stage import RerankStage
 from memorybank.resident import Residents
 from memorybank.retrieval.settings import RetrievalSettings
 from memorybank.tokens import TokenCounter
+from memorybank.watch import Watch
 
 LLM = Callable[[str], str]
 Search = Literal["auto", "chroma", "exact"]
@@ -42,6 +43,12 @@ class Runtime:
     reranking: RerankStage | None
     search: Search
     exact_limit: int
+    watch: Watch = field(default_factory=Watch)
+
+    @property
+    def degraded(self) -> bool:
+        """Whether recall works with less than the store was set up with: no embedder, or an index that failed."""
+        return (self.expects_vectors and self.embedder is None) or self.indexer.reason is not None
 
     @property
     def embedder(self) -> Embedder | None:

@@ -4,23 +4,25 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal
 
-from memorybank import doctor, opening, transfer, upkeep
+from memorybank import doctor, opening, telling, transfer, upkeep
 from memorybank.bank import MemoryBank
 from memorybank.clock import Clock, system_clock, zone_of
 from memorybank.embedding.protocol import Embedder
 from memorybank.errors import InvalidInputError
 from memorybank.forgetting import ForgettingCurve, ForgettingPolicy, resolve_curve
 from memorybank.intake import Redact, check_kind, check_owner, check_path
-from memorybank.models import Erased, Report
+from memorybank.models import Erased, Report, StoreStats
 from memorybank.records import banks
 from memorybank.records.database import Synchronous
 from memorybank.rerank import Reranker
 from memorybank.retrieval.settings import RetrievalSettings
 from memorybank.runtime import LLM, Runtime, Search
+from memorybank.watch import Watch, watched
 
 if TYPE_CHECKING:
     from memorybank.index.client import Server
@@ -47,6 +49,7 @@ class MemoryStore:
         self._curve = curve
         self._policy = policy or ForgettingPolicy.assistant()
         self._closed = False
+        runtime.watch.read = partial(upkeep.levels, runtime)
 
     @classmethod
     def open(
@@ -124,6 +127,20 @@ class MemoryStore:
         return self._runtime
 
     @property
+    def watch(self) -> Watch:
+        """What counts and traces the store's calls."""
+        return self._runtime.watch
+
+    @property
+    def degraded(self) -> bool:
+        """Whether recall works with less than the store was set up with: no embedder, or an index that failed."""
+        return self._runtime.degraded
+
+    def stats(self) -> StoreStats:
+        """What the store is at, and what it has done since it was opened: see ``StoreStats``."""
+        return upkeep.stats(self._runtime)
+
+    @property
     def closed(self) -> bool:
         """Whether ``close`` was called."""
         return self._closed
@@ -181,6 +198,7 @@ class MemoryStore:
         with self._runtime.database.read() as connection:
             return banks.owners(connection)
 
+    @watched("erase", telling.erased)
     def erase(self, owner: str, *, compact: bool = True) -> Erased:
         """Remove an owner from every table, the index, the caches, and the bytes of the files.
 
@@ -190,6 +208,7 @@ class MemoryStore:
         """
         return upkeep.erase(self._runtime, check_owner(owner), compact=compact)
 
+    @watched("flush", telling.flushed)
     def flush(self) -> int:
         """Write to the index what it lacks; returns rows written. Raises IndexUnavailableError."""
         return self._runtime.indexer.flush()
@@ -227,6 +246,7 @@ class MemoryStore:
         if self._closed:
             return
         self._closed = True
+        self._runtime.watch.read = None
         try:
             self._runtime.background.close()
             self._runtime.indexer.close()

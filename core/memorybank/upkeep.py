@@ -10,9 +10,10 @@ from memorybank.embedding import as_embedder
 from memorybank.embedding.protocol import Embedder
 from memorybank.embedding.sparing import embed_willing
 from memorybank.errors import IndexUnavailableError, StoreError
-from memorybank.models import Erased
-from memorybank.records import banks, erasure, revectoring
+from memorybank.models import Erased, StoreStats
+from memorybank.records import banks, census, erasure, revectoring
 from memorybank.runtime import Runtime
+from memorybank.watch import Levels
 
 logger: logging.Logger = logging.getLogger("memorybank.upkeep")
 
@@ -79,3 +80,37 @@ def _gather(runtime: Runtime, embedder: Embedder, progress: bool) -> set[tuple[i
         refused |= {(key, at) for (key, at, _), vector in zip(batch, found, strict=True) if vector is None}
         with runtime.database.write() as connection:
             revectoring.put(connection, rows)
+
+
+def levels(runtime: Runtime) -> Levels:
+    """What stands at this moment, for gauges."""
+    now = stats(runtime)
+    return {
+        "pending.index": now.pending_index,
+        "pending.embed": now.pending_embed,
+        "flush.lag": now.flush_lag,
+        "cache.size": now.cache_bytes,
+    }
+
+
+def stats(runtime: Runtime) -> StoreStats:
+    """See ``MemoryStore.stats``."""
+    with runtime.database.read() as connection:
+        backlog = census.backlog(connection)
+    counts = runtime.watch.counts
+    oldest = backlog.oldest
+    return StoreStats(
+        owners=backlog.owners,
+        pending_index=backlog.index,
+        pending_embed=backlog.embed,
+        flush_lag=0.0 if oldest is None else max(0.0, (runtime.clock() - oldest).total_seconds()),
+        cache_banks=len(runtime.residents),
+        cache_bytes=runtime.residents.nbytes,
+        degraded=runtime.degraded,
+        calls={name.removeprefix("calls."): n for name, n in counts.items() if name.startswith("calls.")},
+        messages=counts.get("messages", 0),
+        llm_calls=counts.get("llm.calls", 0),
+        llm_prompt_tokens=counts.get("llm.tokens.prompt", 0),
+        llm_reply_tokens=counts.get("llm.tokens.reply", 0),
+        index_failures=runtime.indexer.failures,
+    )

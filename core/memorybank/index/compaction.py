@@ -28,7 +28,8 @@ def compact(folder: Path, timeout: float = 600.0) -> None:
     IndexUnavailableError.
     """
     root = str(Path(__file__).resolve().parents[2])
-    program = f"import sys; sys.path.insert(0, {root!r}); import memorybank.index.compaction as c; c.main(sys.argv[1])"
+    start = "import sys, memorybank.index.compaction as c; c.main(sys.argv[1])"
+    program = f"import sys; sys.path.insert(0, {root!r}); {start}"
     try:
         done = subprocess.run(  # noqa: S603 - our own interpreter and program; the folder is one argument
             [sys.executable, "-c", program, str(folder)],

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from datetime import datetime
+
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
@@ -65,6 +68,31 @@ def indexable(connection: Connection) -> dict[str, dict[str, bool]]:
     for uid, id_, written in connection.execute(query):
         found.setdefault(uid, {})[id_] = bool(written)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Backlog:
+    """What waits: for the index, for the embedder, and since when the oldest that waits for the index."""
+
+    owners: int
+    index: int
+    embed: int
+    oldest: datetime | None
+
+
+def backlog(connection: Connection) -> Backlog:
+    """Of all banks together."""
+    by_state = sa.select(memories.c.pending, sa.func.count(), sa.func.min(memories.c.created))
+    found = {
+        state: (n, oldest)
+        for state, n, oldest in connection.execute(
+            by_state.where(memories.c.pending > 0).group_by(memories.c.pending)
+        )
+    }
+    waiting, oldest = found.get(Pending.INDEX, (0, None))
+    owners = int(connection.execute(sa.select(sa.func.count()).select_from(banks)).scalar_one())
+    since = None if oldest is None else from_micros(oldest)
+    return Backlog(owners, waiting, found.get(Pending.EMBED, (0, None))[0], since)
 
 
 def orphans(connection: Connection) -> dict[str, int]:

@@ -40,10 +40,11 @@ def remove(connection: Connection, bank: int, rows: Sequence[Row], rev: int) -> 
     """
     keys = [row.key for row in rows]
     derived = provenance.derived_from(connection, keys)
-    gone_messages = 0
+    said: dict[int, list[str]] = {}  # by session: a statement per memory would take most of the time
     for row in rows:
         if row.memory.level is Level.TURN and row.session is not None:
-            gone_messages += transcript.remove(connection, row.session, row.memory.sources)
+            said.setdefault(row.session, []).extend(row.memory.sources)
+    gone_messages = sum(transcript.remove(connection, session, ids) for session, ids in said.items())
     gone_postings, gone_vectors = remove_features(connection, keys)
     gone_links = gone_versions = gone = 0
     for part in chunks(keys):
