@@ -26,7 +26,7 @@ $(NEWCOMER): pyproject.toml
 	touch $@
 
 $(DEVELOPER): $(NEWCOMER)
-	$(BIN)/python -m pip install --quiet --editable '.[local,plot,langchain,llamaindex,rerank,app]' --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[local,plot,langchain,llamaindex,rerank,postgres,app]' --group dev
 	touch $@
 
 demo: $(NEWCOMER)
