@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 NEWCOMER := $(VENV)/.ready
 DEVELOPER := $(VENV)/.ready-dev
 
-.PHONY: demo test check lint types notebooks docs pictures verifytypes eval bench floors build clean help
+.PHONY: bench-load demo test check lint types notebooks docs pictures verifytypes eval bench floors build clean help
 
 help:
 	@echo "make demo       ten days of talk, in English and Chinese: remembering, recalling, forgetting"
@@ -15,6 +15,7 @@ help:
 	@echo "make docs       the documentation's site, in build/site; warnings are errors"
 	@echo "make eval       retrieval quality on the development dialogues (../shared/data)"
 	@echo "make bench      cost of a chat turn, ratios against a floor in the same run"
+	@echo "make bench-load the same turn in other memories, many owners, many turns at once"
 	@echo "make floors     the adapters' tests with the oldest frameworks that are supported"
 	@echo "make build      wheel and sdist"
 
@@ -74,6 +75,13 @@ bench: $(DEVELOPER)
 	$(BIN)/python -m benchmarks.langchain_turn
 	$(BIN)/python -m benchmarks.llamaindex_turn
 
+# Beside other memories, which are installed into an environment of their own: make bench-load ARGS=--shared
+bench-load:
+	test -x .venv-load/bin/python || $(PYTHON) -m venv .venv-load
+	.venv-load/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	.venv-load/bin/python -m pip install --quiet --editable '.[local,postgres,langchain]' mem0ai langgraph-checkpoint-sqlite pysqlite3-binary llama-index-core llama-index-vector-stores-chroma
+	.venv-load/bin/python -m benchmarks.load $(ARGS)
+
 # The oldest frameworks that are supported, each in an environment of its own.
 floors:
 	$(PYTHON) -m venv .venv-floors
@@ -95,4 +103,4 @@ build: $(DEVELOPER)
 	$(BIN)/python -m twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) .venv-floors dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-floors .venv-load dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -20,6 +20,7 @@ class Timing:
     name: str
     p50: float
     p95: float
+    p99: float
 
 
 def race(
@@ -53,8 +54,13 @@ def each(name: str, calls: Sequence[Callable[[], object]]) -> Timing:
 
 
 def _timing(name: str, found: Sequence[float]) -> Timing:
+    return Timing(name, statistics.median(found), percentile(found, 95), percentile(found, 99))
+
+
+def percentile(found: Sequence[float], p: int) -> float:
+    """The value that ``p`` percent do not pass."""
     ordered = sorted(found)
-    return Timing(name, statistics.median(ordered), ordered[min(len(ordered) - 1, int(0.95 * len(ordered)))])
+    return ordered[min(len(ordered) - 1, int(p / 100 * len(ordered)))]
 
 
 def rss_mb() -> float:
