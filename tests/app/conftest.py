@@ -106,7 +106,7 @@ def visit(browser: Any) -> Iterator[Visit]:
         context = browser.new_context(locale=language, viewport={"width": width, "height": 800}, **more)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(15_000)
+        page.set_default_timeout(30_000)
         page.on("request", lambda request: _elsewhere(request.url, address, wrong))
         page.on("pageerror", lambda error: wrong.append(str(error)))
         page.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)

@@ -83,11 +83,11 @@ def test_an_answer_is_stopped(server: Server, visit: Visit) -> None:
     anew meanwhile can stop it as well, and shows what became of it."""
     page = visit(server.address)
     enter(page, "stopper")
-    _slowly(page)
+    _slowly(page, 0)
     page.get_by_role("button", name="Stop").click()
-    page.get_by_role("status").filter(has_text="Stopped").wait_for(timeout=5000)
+    page.get_by_role("status").filter(has_text="Stopped").wait_for(timeout=10_000)
     assert turns(page)[-1].endswith(CUT)
-    _slowly(page)
+    _slowly(page, 1)
     page.reload()
     page.get_by_role("button", name="Stop").click()
     page.locator(".said.theirs").nth(1).wait_for()
@@ -96,11 +96,11 @@ def test_an_answer_is_stopped(server: Server, visit: Visit) -> None:
     assert turns(page)[-1].endswith(CUT)
 
 
-def _slowly(page: Any) -> None:
-    """Ask for a long answer, and wait for its beginning."""
+def _slowly(page: Any, before: int) -> None:
+    """Ask for a long answer, and wait for its beginning; ``before``: how many there are already."""
     page.get_by_label("Message", exact=True).fill("Tell it slowly")
     page.get_by_role("button", name="Send").click()
-    page.locator(".said.theirs", has_text="I heard: Tell it slowly 0 1").last.wait_for()
+    page.locator(".said.theirs", has_text="I heard: Tell it slowly 0 1").nth(before).wait_for()
 
 
 def test_hostile_words_are_only_words(server: Server, visit: Visit) -> None:
@@ -218,7 +218,7 @@ def test_keeping_and_letting_go(server: Server, visit: Visit) -> None:
     page.get_by_role("button", name="Pin: You: My boat").wait_for(state="detached")
     _search(page, "boat", "2020-01-01")
     page.get_by_role("button", name="Correct: You: My boat").click()
-    page.get_by_role("dialog").get_by_label("Correct").fill("user: My boat is called Egret")
+    page.get_by_role("dialog").get_by_label("Correct").fill("You: My boat is called Egret")
     page.get_by_role("dialog").get_by_role("button", name="Save").click()
     page.get_by_role("dialog").wait_for(state="detached")
     _search(page, "", (datetime.now(UTC) - timedelta(days=30)).date().isoformat())

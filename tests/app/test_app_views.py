@@ -100,6 +100,17 @@ def test_days(told: MemoryBank) -> None:
     assert views.days(told, ZH)[-1].title == "2026年01月01日"
 
 
+def test_speakers_are_named_in_the_language_of_the_page(told: MemoryBank) -> None:
+    """And as the records name them again when a memory is corrected; other memories are left as they are."""
+    turn, note = told.memories(levels=["turn"])[0], told.remember("user: is a word too")
+    for texts in (EN, ZH):
+        shown = views.card(turn, texts, UTC)
+        assert shown.words.startswith(f"{texts.you}: My cat")
+        assert views.as_kept(shown.words, shown, texts) == turn.text
+        other = views.card(note, texts, UTC)
+        assert views.as_kept(other.words, other, texts) == other.words == note.text
+
+
 def test_overall(told: MemoryBank, store: MemoryStore) -> None:
     """The globals, labelled; None before they are written."""
     whole = views.overall(told, Level.EVENTS, ZH)

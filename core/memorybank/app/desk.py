@@ -79,8 +79,14 @@ class Desk:
             if word is not None:
                 go.bind_enabled_from(word, "value", backward=lambda value: (value or "").strip() == typed)
         answer = await dialog
-        dialog.delete()
+        put_away(dialog)
         return answer is True
+
+
+def put_away(dialog: ui.dialog) -> None:
+    """Take a dialog that was answered from the page, if the page is still there."""
+    if not dialog.client.is_deleted:
+        dialog.delete()
 
 
 def _plain(text: str) -> str:

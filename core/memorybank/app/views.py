@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from itertools import groupby
@@ -25,7 +25,7 @@ TALK = (Level.TURN, Level.NOTE)
 @dataclass(frozen=True, slots=True)
 class Card:
     """A memory as it is shown: ``words`` with the speakers' names in the page's language, ``text`` as it is kept;
-    ``head`` says when, what and how strong it is."""
+    ``head`` says when, what and how strong it is. ``talk``: whether it is a turn."""
 
     id: str
     text: str
@@ -33,6 +33,7 @@ class Card:
     head: str
     pinned: bool
     archived: bool
+    talk: bool
     reasons: tuple[str, ...] = ()
     used: bool = False
 
@@ -88,21 +89,37 @@ def card(
     if memory.stale:
         marks.append(texts.stale)
     head = " · ".join(one for one in marks if one)
+    talk = memory.level is Level.TURN
     return Card(
-        memory.id, memory.text, _spoken(memory, texts), head, memory.pinned, archived, tuple(reasons), used
+        id=memory.id,
+        text=memory.text,
+        words=_renamed(memory.text, _names(texts)) if talk else memory.text,
+        head=head,
+        pinned=memory.pinned,
+        archived=archived,
+        talk=talk,
+        reasons=tuple(reasons),
+        used=used,
     )
 
 
-def _spoken(memory: Memory, texts: Texts) -> str:
-    """The text with its speakers named; names of people stand as they are."""
-    named = {"user: ": f"{texts.you}: ", "assistant: ": f"{texts.companion}: "}
-    lines = memory.text.split("\n")
-    if memory.level is not Level.TURN:
-        return memory.text
+def as_kept(words: str, card: Card, texts: Texts) -> str:
+    """Words that a visitor changed, with the speakers as the records name them."""
+    return _renamed(words, {name: role for role, name in _names(texts).items()}) if card.talk else words
+
+
+def _names(texts: Texts) -> dict[str, str]:
+    return {"user: ": f"{texts.you}: ", "assistant: ": f"{texts.companion}: "}
+
+
+def _renamed(text: str, names: Mapping[str, str]) -> str:
+    """Speakers at the beginnings of lines by their other names; those of people stand as they are."""
+    lines = text.split("\n")
     for place, line in enumerate(lines):
-        for role, name in named.items():
-            if line.startswith(role):
-                lines[place] = name + line[len(role) :]
+        for old, new in names.items():
+            if line.startswith(old):
+                lines[place] = new + line[len(old) :]
+                break
     return "\n".join(lines)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from nicegui import ui
 
 from memorybank.app import views
-from memorybank.app.desk import Desk
+from memorybank.app.desk import Desk, put_away
 
 
 def show(desk: Desk, cards: Sequence[views.Card], empty: str) -> None:
@@ -89,15 +89,16 @@ async def restore(desk: Desk, card: views.Card) -> None:
 async def correct(desk: Desk, card: views.Card) -> None:
     """Put its text right."""
     with ui.dialog() as dialog, ui.card().classes("ask"):
-        field = ui.textarea(desk.texts.correct, value=card.text).props("outlined autogrow autofocus")
+        field = ui.textarea(desk.texts.correct, value=card.words).props("outlined autogrow autofocus")
         with ui.row().classes("buttons"):
             ui.button(desk.texts.cancel, on_click=lambda: dialog.submit(None)).props("flat no-caps")
             ui.button(desk.texts.save, on_click=lambda: dialog.submit(field.value)).props("no-caps")
     text = await dialog
-    dialog.delete()
-    if text is None or text == card.text:
+    put_away(dialog)
+    if text is None or text == card.words:
         return
-    edited = await desk.attempt(lambda: desk.bank.edit(card.id, text, now=desk.house.now()))
+    kept = views.as_kept(text, card, desk.texts)
+    edited = await desk.attempt(lambda: desk.bank.edit(card.id, kept, now=desk.house.now()))
     if edited is not None:
         desk.tell(desk.texts.corrected)
     await desk.changed()
