@@ -99,11 +99,11 @@ def window(runtime: Runtime, owner: str, session: str, size: int | None = None) 
     with runtime.database.read() as connection:
         bank = banks.find(connection, owner)
         row = None if bank is None else banks.find_session(connection, bank.key, session)
-        if row is None:
+        if bank is None or row is None:
             return Window(())
         # Twice as many, so that a group of tool messages at the edge is seen whole.
         messages = transcript.last(connection, row.key, 2 * wanted + 8, owner, session)
-        said = _digest(connection, row.key, owner, session)
+        said = _digest(connection, bank.key, row.key, owner, session)
     return Window(recent(messages, wanted), said)
 
 
@@ -112,11 +112,11 @@ def digest(runtime: Runtime, owner: str, session: str) -> Memory | None:
     with runtime.database.read() as connection:
         bank = banks.find(connection, owner)
         row = None if bank is None else banks.find_session(connection, bank.key, session)
-        return None if row is None else _digest(connection, row.key, owner, session)
+        return None if bank is None or row is None else _digest(connection, bank.key, row.key, owner, session)
 
 
-def _digest(connection: Connection, key: int, owner: str, session: str) -> Memory | None:
-    rows = memories.of_session(connection, key, owner, session, level=Level.DIGEST)
+def _digest(connection: Connection, bank: int, key: int, owner: str, session: str) -> Memory | None:
+    rows = records.digests(connection, bank, key, owner, session)
     found = [row.memory for row in rows if row.memory.text]
     return found[-1] if found else None
 

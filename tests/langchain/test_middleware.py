@@ -133,7 +133,8 @@ def test_the_human_form_stands_before_the_question_and_leaves_the_system_prompt_
 
 
 def test_the_static_prefix_of_the_system_message_stays_byte_identical(store: MemoryStore) -> None:
-    """Block lists and ``cache_control`` survive; the memories come after them, so a prompt cache still matches."""
+    """Block lists and ``cache_control`` survive; the memories come after them, in a block without a mark, so a prompt
+    cache still matches (deepagents pull 2070, issue 3639)."""
     store.bank("gary").remember("Gary is allergic to peanuts.")
     blocks = [
         {"type": "text", "text": "You are a cook.", "cache_control": {"type": "ephemeral"}},
@@ -147,6 +148,7 @@ def test_the_static_prefix_of_the_system_message_stays_byte_identical(store: Mem
     content = model.seen[0][0].content
     assert content[:2] == blocks
     assert len(content) == 3
+    assert "cache_control" not in content[2]
     assert "peanuts" in content[2]["text"]
 
 

@@ -52,7 +52,7 @@ class Digesting:
 
     def _session(self, bank: int, mark: SessionMark, attempt: Attempt) -> None:
         with self.runtime.database.read() as connection:
-            digest, old, through, forced = self._found(connection, mark)
+            digest, old, through, forced = self._found(connection, bank, mark)
             if not self._may_be_due(mark, through, forced):
                 return
             rows = memories.of_session(connection, mark.key, self.owner, mark.name)
@@ -74,9 +74,9 @@ class Digesting:
             held = next((one for one in found if one.id == made.id), None)
 
     def _found(
-        self, connection: Connection, mark: SessionMark
+        self, connection: Connection, bank: int, mark: SessionMark
     ) -> tuple[Row | None, str, int, Collection[int]]:
-        digests = memories.of_session(connection, mark.key, self.owner, mark.name, level=Level.DIGEST)
+        digests = derived.digests(connection, bank, mark.key, self.owner, mark.name)
         digest = digests[0] if digests else None
         return digest, *_standing(digest), marks.of_session(connection, mark.key)
 
@@ -88,7 +88,7 @@ class Digesting:
             if bank is None:
                 return False
             for mark in derived.lively_sessions(connection, bank.key, self.settings.window.size, since):
-                _, _, through, forced = self._found(connection, mark)
+                _, _, through, forced = self._found(connection, bank.key, mark)
                 if self._may_be_due(mark, through, forced):
                     return True
         return False

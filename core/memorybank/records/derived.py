@@ -17,6 +17,7 @@ from sqlalchemy import Connection, bindparam
 from memorybank.models import Level, Maker
 from memorybank.records.memories import Row, row_of
 from memorybank.records.schema import first_key, last_key, memories, messages, sessions, tombstones
+from memorybank.records.statements import Statement
 from memorybank.records.types import IdList
 
 
@@ -93,7 +94,7 @@ _DERIVED = (
     )
     .order_by(memories.c.began, memories.c.key)
 )
-_STANDING = (
+_STANDING = Statement(
     sa.select(memories)
     .where(
         memories.c.bank == bindparam("p_bank"),
@@ -103,6 +104,17 @@ _STANDING = (
         _NO_TURN,
     )
     .order_by(memories.c.began, memories.c.key)
+)
+# By the index of what is derived: a session's own rows are as many as its turns.
+_DIGEST = Statement(
+    sa.select(memories)
+    .where(
+        memories.c.bank == bindparam("p_bank"),
+        memories.c.level == Level.DIGEST.value,
+        memories.c.session == bindparam("p_session"),
+        _NO_TURN,
+    )
+    .order_by(memories.c.key)
 )
 _SESSIONS = (
     sa.select(sessions.c.key, sessions.c.name, sessions.c.length)
@@ -168,7 +180,13 @@ def standing(
 ) -> list[Row]:
     """Rows of one derived level with ``began`` in [began, before) microseconds, by time."""
     values = {"p_bank": bank, "p_level": level.value, "p_first": began, "p_before": before}
-    return [row_of(row, owner, {}) for row in connection.execute(_STANDING, values)]
+    return [row_of(row, owner, {}) for row in _STANDING.all(connection, values)]
+
+
+def digests(connection: Connection, bank: int, session: int, owner: str, session_name: str) -> list[Row]:
+    """The digest of a session, or none."""
+    rows = _DIGEST.all(connection, {"p_bank": bank, "p_session": session})
+    return [row_of(row, owner, {session: session_name}) for row in rows]
 
 
 def lively_sessions(connection: Connection, bank: int, longer_than: int, since: int) -> list[SessionMark]:
