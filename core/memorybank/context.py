@@ -148,6 +148,13 @@ def render_context(
     tail = [*page.digest(parts.digest, shares.digest)]
     talk = page.window(parts.window, shares.window)
     page = replace(page, told="\n".join(prefix))
+    taken = page.new(parts.recalled)
+    blocks = [*prefix, *tail, *page.recalled(taken, now), *talk]
+    if blocks:  # mostly everything fits: then the whole is counted, and no item by itself
+        text = page.block(blocks)
+        tokens = counter(text)
+        if tokens <= max_tokens:
+            return Context(text, tokens, tuple(taken))
     taken = page.choose(parts.recalled, used=page.block([*prefix, *tail, *talk]), now=now)
     while True:
         blocks = [*prefix, *tail, *page.recalled(taken, now), *talk]
@@ -258,6 +265,14 @@ class _Page:
     def _is_told(self, line: str) -> bool:
         words = line.partition(": ")[2].strip()
         return len(words) >= _LEAST_QUOTED and defuse(words) in self.told
+
+    def new(self, recalled: Sequence[Recalled]) -> list[Recalled]:
+        """Those that do not only repeat better ones."""
+        taken: list[Recalled] = []
+        for one in recalled:
+            if not _repeats(one.memory, taken):
+                taken.append(one)
+        return taken
 
     def choose(self, recalled: Sequence[Recalled], *, used: str, now: datetime) -> list[Recalled]:
         """The best ones that fit in what is left; those that do not, or only repeat what is there, are skipped."""
