@@ -48,6 +48,8 @@ _KEY, _ID = memories.c.key.type, memories.c.id.type
 _INSERT = Statement(sa.insert(memories))
 _PUT_POSTINGS = Statement(sa.insert(postings))
 _PUT_VECTORS = Statement(sa.insert(vectors))
+_DROP_POSTINGS = Statement(lambda keys: sa.delete(postings).where(postings.c.key.in_(keys)), ("p_keys", _KEY))
+_DROP_VECTORS = Statement(lambda keys: sa.delete(vectors).where(vectors.c.key.in_(keys)), ("p_keys", _KEY))
 _BY_KEYS = Statement(
     lambda keys: (
         sa.select(memories, sessions.c.name)
@@ -234,8 +236,8 @@ def remove_features(connection: Connection, keys: Sequence[int]) -> tuple[int, i
     """Delete postings and vectors; returns how many of each."""
     gone_postings = gone_vectors = 0
     for part in chunks(keys):
-        gone_postings += connection.execute(sa.delete(postings).where(postings.c.key.in_(part))).rowcount
-        gone_vectors += connection.execute(sa.delete(vectors).where(vectors.c.key.in_(part))).rowcount
+        gone_postings += _DROP_POSTINGS.count(connection, {"p_keys": part})
+        gone_vectors += _DROP_VECTORS.count(connection, {"p_keys": part})
     return gone_postings, gone_vectors
 
 

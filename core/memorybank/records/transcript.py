@@ -38,6 +38,14 @@ _LAST = Statement(
 )
 
 
+_LAST_OF_ROLE = Statement(
+    sa.select(*_COLUMNS)
+    .where(messages.c.session == bindparam("p_session"), messages.c.role == bindparam("p_role"))
+    .order_by(messages.c.position.desc())
+    .limit(bindparam("p_n"))
+)
+
+
 def _message(row: Any, owner: str, session: str) -> Message:
     position, id_, role, name, text, at, payload = row
     return Message(role, text, from_micros(at), id_, name, payload, owner, session, position)
@@ -97,8 +105,10 @@ def last(
 
 def last_of_role(connection: Connection, session: int, n: int | None, role: str) -> Sequence[Any]:
     """Rows of one role, newest first."""
+    if n is not None:
+        return _LAST_OF_ROLE.all(connection, {"p_session": session, "p_role": role, "p_n": n})
     query = sa.select(*_COLUMNS).where(messages.c.session == session, messages.c.role == role)
-    return connection.execute(query.order_by(messages.c.position.desc()).limit(n)).all()
+    return connection.execute(query.order_by(messages.c.position.desc())).all()
 
 
 def of_bank(connection: Connection, bank: int, owner: str) -> list[Message]:
