@@ -151,9 +151,9 @@ def test_files_that_are_no_data_set_are_one_line_on_stderr(run: Run, tmp_path: P
     for name in ("locomo", "longmemeval"):
         done = run(name, file, "--json", code=1)
         assert done.stdout == ""
-        assert done.stderr.startswith("error: ")
+        assert done.stderr.startswith('{"error": ')
     questions = write_lines(tmp_path / "q.jsonl", QUESTIONS)
-    assert run("memorybank", file, "--questions", questions, "--json", code=1).stderr.startswith("error: ")
+    assert run("memorybank", file, "--questions", questions, "--json", code=1).stderr.startswith('{"error": ')
 
 
 def test_other_defects_are_said_too(run: Run, locomo: Path, memorybank: Path, tmp_path: Path) -> None:
