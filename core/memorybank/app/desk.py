@@ -18,7 +18,7 @@ from memorybank.bank import MemoryBank
 from memorybank.companion.talk import Companion
 from memorybank.errors import MemoryBankError
 
-logger = logging.getLogger("memorybank.app")
+logger: logging.Logger = logging.getLogger("memorybank.app")
 
 T = TypeVar("T")
 

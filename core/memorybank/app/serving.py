@@ -20,7 +20,7 @@ from memorybank.app.visits import Visit, Visits
 from memorybank.errors import InvalidInputError
 from memorybank.plotting.canvas import fonts
 
-logger = logging.getLogger("memorybank.app")
+logger: logging.Logger = logging.getLogger("memorybank.app")
 
 
 def application(house: House, *, host: str, port: int) -> FastAPI:
