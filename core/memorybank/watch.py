@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
 
-logger = logging.getLogger("memorybank.watch")
+logger: logging.Logger = logging.getLogger("memorybank.watch")
 
 Attributes = Mapping[str, str | int | float | bool]
 
