@@ -138,9 +138,9 @@ def test_chinese(server: Server, visit: Visit) -> None:
     for tab in ("画像", "日子", "淡忘", "查找", "关联", "数据"):
         page.get_by_role("tab", name=tab).click()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    page.get_by_role("button", name="语言：切换到英文").click()
-    page.get_by_role("button", name="Language: change to Chinese").click()
-    page.get_by_role("button", name="语言：切换到英文").wait_for()
+    page.get_by_role("button", name="切换到英文").click()
+    page.get_by_role("button", name="change the language to Chinese").click()
+    page.get_by_role("button", name="切换到英文").wait_for()
 
 
 def test_by_keyboard_alone(server: Server, visit: Visit) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, MutableMapping
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
@@ -53,7 +54,10 @@ class Gate:
             return
         owner = None
         if self._identify is not None:
-            owner = self._identify(Knock(headers, (scope.get("client") or ("", 0))[0]))
+            # On a thread: a hook may look into a database, and nobody else waits for it.
+            owner = await asyncio.to_thread(
+                self._identify, Knock(headers, (scope.get("client") or ("", 0))[0])
+            )
             if not owner:
                 await _refuse(scope, send, 401, "sign in first")
                 return

@@ -38,7 +38,8 @@ async def build(house: House, visit: Visit, accept: str) -> None:
 
 def _header(texts: Texts, visit: Visit, desk: Desk | None) -> None:
     with ui.element("header").classes("top"):
-        ui.link(texts.skip, "#say").classes("skip")
+        if desk is not None:
+            ui.link(texts.skip, "#say").classes("skip")
         ui.label(texts.title).classes("name").props('role="heading" aria-level="1"')
         if desk is not None:
             if desk.house.model is not None:
@@ -80,7 +81,7 @@ def _door(house: House, visit: Visit, texts: Texts) -> None:
             return
         enter(name)
 
-    with ui.element("main").classes("door"):
+    with ui.element("div").classes("door"):
         ui.label(texts.who).classes("title").props('role="heading" aria-level="2"')
         ui.label(texts.who_local).classes("quiet")
         with ui.element("ul").classes("profiles"):
@@ -97,7 +98,7 @@ def _door(house: House, visit: Visit, texts: Texts) -> None:
 
 async def _inside(desk: Desk) -> None:
     texts = desk.texts
-    with ui.element("main").classes("room") as room:
+    with ui.element("div").classes("room") as room:
         # On a phone one of the two is seen; the buttons that change between them are hidden elsewhere.
         with ui.element("nav").classes("sides"):
             for side, name in (("talk", texts.talk), ("memory", texts.memory)):

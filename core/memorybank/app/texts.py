@@ -64,6 +64,7 @@ class Texts:
     because: str
     share: str
     # portrait and days
+    portrait_long: str
     portrait_none: str
     days_none: str
     overall: str

@@ -10,6 +10,8 @@ from nicegui import ui
 from memorybank.app import views
 from memorybank.app.desk import Desk, put_away
 
+_LONG = 600  # characters
+
 
 def show(desk: Desk, cards: Sequence[views.Card], empty: str) -> None:
     """Memories one below the other."""
@@ -24,7 +26,7 @@ def one(desk: Desk, card: views.Card, number: int | None = None, fate: str = "")
     """One memory."""
     with ui.element("li").classes("card" + (" archived" if card.archived else "")):
         ui.label(card.head if number is None else f"{number}. {card.head}").classes("head")
-        ui.label(card.words).classes("words")
+        _words(card.words)
         if fate:
             ui.label(fate).classes("quiet")
         if card.reasons:
@@ -32,6 +34,13 @@ def one(desk: Desk, card: views.Card, number: int | None = None, fate: str = "")
         if card.used:
             ui.label(f"✓ {desk.texts.used}").classes("used")
         _buttons(desk, card)
+
+
+def _words(words: str) -> None:
+    """Text as text; where it is long it scrolls, by keyboard too."""
+    label = ui.label(words).classes("words")
+    if len(words) > _LONG:
+        label.classes("long").props('tabindex="0" role="group"').props["aria-label"] = words[:40]
 
 
 def picture(desk: Desk, make: Callable[[], bytes | None], description: str) -> None:

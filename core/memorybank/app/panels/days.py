@@ -27,7 +27,7 @@ async def load(desk: Desk) -> Callable[[], None]:
         else:
             ui.label(texts.days_none).classes("quiet")
         if whole is not None:
-            ui.label(texts.overall).classes("title").props('role="heading" aria-level="3"')
+            ui.label(texts.overall).classes("title").props('role="heading" aria-level="2"')
             with ui.element("ul").classes("cards"):
                 cards.one(desk, whole)
         for day in found:
@@ -37,7 +37,7 @@ async def load(desk: Desk) -> Callable[[], None]:
 
 
 def _day(desk: Desk, day: views.Day) -> None:
-    ui.label(day.title).classes("title").props('role="heading" aria-level="3"')
+    ui.label(day.title).classes("title").props('role="heading" aria-level="2"')
     if day.summary is None:
         ui.label(desk.texts.not_summed).classes("quiet")
     else:

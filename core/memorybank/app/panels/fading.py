@@ -31,7 +31,7 @@ async def load(desk: Desk) -> Callable[[], None]:
         with ui.element("ul").classes("cards"):
             for number, one in enumerate(found, 1):
                 cards.one(desk, one.card, number, one.fate)
-        ui.label(texts.archive).classes("title").props('role="heading" aria-level="3"')
+        ui.label(texts.archive).classes("title").props('role="heading" aria-level="2"')
         cards.show(desk, archived, texts.archive_none)
 
     return draw

@@ -18,6 +18,7 @@ async def load(desk: Desk) -> Callable[[], None]:
     single = await desk.work(lambda: views.portraits(desk.bank, desk.texts))
 
     def draw() -> None:
+        ui.label(desk.texts.portrait_long).classes("quiet")
         cards.show(desk, [*([] if whole is None else [whole]), *single], desk.texts.portrait_none)
         _notes(desk)
 
