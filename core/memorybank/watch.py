@@ -35,7 +35,7 @@ class Watch:
     """The counts of one open store, and its tracer and meters while an SDK is set up. Thread-safe."""
 
     def __init__(self) -> None:
-        self.name = f"{next(_NUMBERS)}"
+        self.name: str = f"{next(_NUMBERS)}"
         """Tells the stores of a process apart, in gauges."""
         self.read: Callable[[], Levels] | None = None
         """Reads what stands at a moment (what is pending, what is cached): set by the store."""

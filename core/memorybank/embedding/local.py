@@ -63,7 +63,7 @@ class LocalEmbedder:
             raise InvalidInputError(f"max_tokens is {max_tokens}; give 16 to {MODEL_TOKENS}")
         if threads is not None and threads < 1:
             raise InvalidInputError(f"threads is {threads}; give at least 1")
-        self.name = f"multilingual-e5-small-q4@{MODEL_SHA256[:8]}{'/centred-1' if centred else ''}"
+        self.name: str = f"multilingual-e5-small-q4@{MODEL_SHA256[:8]}{'/centred-1' if centred else ''}"
         self.dimension = DIMENSION
         self.max_characters: int = max_tokens * _CHARACTERS_PER_TOKEN
         self._max_tokens = max_tokens
