@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from memorybank.forgetting import ForgettingCurve
 from memorybank.models import Level, Link, Memory, Status
 from memorybank.plotting import (
     Trace,
+    canvas,
     day_counts,
     outlook,
     plot_recall_map,
@@ -134,9 +136,22 @@ def test_labels_keep_to_what_can_be_drawn() -> None:
     assert not latin.chinese
 
 
+@pytest.fixture(params=["as installed", "no Chinese font"])
+def machine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A machine with the fonts that are here, or with matplotlib's own alone."""
+    fonts.cache_clear()
+    if request.param != "as installed":
+        monkeypatch.setattr(canvas, "_chinese_font", lambda: None)
+    yield request.param
+    fonts.cache_clear()
+
+
 @pytest.mark.parametrize("language", ["en", "zh"])
-def test_every_character_of_every_picture_has_a_font(language: Language, tmp_path: Path) -> None:
+def test_every_character_of_every_picture_has_a_font(
+    machine: str, language: Language, tmp_path: Path
+) -> None:
     """No missing glyph in titles, axes, legends and labels of either language, whatever fonts there are."""
+    assert machine == "as installed" or not fonts().chinese
     texts = ["user: 豆包 and Biscuit 🐈", "日记：今天", "עברית 한국어", "$x$"]
     memories = [memory(str(day), day, text, strength=day + 1) for day, text in enumerate(texts)]
     links = [Link("0", "1", "next"), Link("0", "3", "co_recalled", 2.5), Link("1", "2", "derived")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
@@ -22,6 +23,7 @@ from memorybank.plotting import (
     timeline_figure,
 )
 
+_ONE_AT_A_TIME = threading.Lock()  # matplotlib is not made for several threads
 _AHEAD = 90.0  # days that the curves look ahead at least
 _CURVES = 8  # as many as there are colours
 _WIDTH = 5.4  # inches: beside the talk, and on a phone
@@ -88,6 +90,7 @@ def _known(bank: MemoryBank, ids: Sequence[str]) -> list[Memory]:
 
 def _drawn(draw: Callable[[], bytes]) -> bytes | None:
     try:
-        return draw()
+        with _ONE_AT_A_TIME:
+            return draw()
     except ImportError:
         return None

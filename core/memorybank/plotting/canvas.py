@@ -141,13 +141,12 @@ def save(figure: Figure, path: str | Path) -> Path:
 @contextmanager
 def _quiet() -> Iterator[None]:
     """Fonts with one weight only are as good as any; matplotlib warns of each."""
-    logger = logging.getLogger("matplotlib.font_manager")
-    before = logger.level
-    logger.setLevel(logging.ERROR)
+    logger, muted = logging.getLogger("matplotlib.font_manager"), logging.Filter("nothing")
+    logger.addFilter(muted)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        logger.removeFilter(muted)
 
 
 def _needed() -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+_COLUMNS = 58  # of a label: two of them fit beside each other
 _DASHES = ((5, 2), (1, 1.5), (7, 2, 1.5, 2), (3, 1.5))
 
 
@@ -70,7 +71,7 @@ def plot_retention(
 
 
 def _draw(axes: Axes, one: Trace, number: int, count: int, said: Words) -> None:
-    label = fonts().label(one.label, said.memory.format(n=number))
+    label = fonts().label(one.label, said.memory.format(n=number), _COLUMNS)
     colour = COLOURS[(number - 1) % len(COLOURS)]
     axes.plot(
         one.days,
