@@ -18,6 +18,7 @@ from langchain_memorybank._convert import from_message, normalise, usable_name
 from langchain_memorybank._window import last_messages
 from langchain_memorybank.identity import Source
 from memorybank import InvalidInputError, MemoryBank, MemoryStore, rewinding
+from memorybank.outline import outline
 
 logger: logging.Logger = logging.getLogger("memorybank.langchain")
 
@@ -79,10 +80,10 @@ class MemoryBankChatMessageHistory(BaseChatMessageHistory):
             raise  # not kept: what is refused once is refused again, and would block what follows
         except Exception as error:
             _unsaved.keep(self.bank, self.session_id, items)
-            logger.exception(
+            logger.error(  # no traceback: the errors in its chain may quote a message
                 "memory: %d messages of a session were not stored (%s); they are tried again with the next ones",
                 len(items),
-                type(error).__name__,
+                outline(error),
             )
             raise
         _unsaved.settle(self.bank, self.session_id)

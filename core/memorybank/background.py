@@ -8,6 +8,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from memorybank.outline import outline
+
 if TYPE_CHECKING:
     from memorybank.hierarchy.due import Done
 
@@ -75,8 +77,8 @@ class Background:
                 self._busy = True
             try:
                 job()
-            except Exception as error:  # a job's failure must not end the thread of all others
-                logger.warning("a background job failed: %s", type(error).__name__, exc_info=error)
+            except Exception as error:  # noqa: BLE001 - a job's failure must not end the thread of all others
+                logger.warning("a background job failed: %s", outline(error))  # no traceback: it may quote
             finally:
                 with self._changed:
                     self._busy = False

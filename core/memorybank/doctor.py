@@ -8,27 +8,34 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection
 
-from memorybank.errors import IndexUnavailableError
+from memorybank.errors import DamagedStoreError, IndexUnavailableError
 from memorybank.models import Finding, Report
 from memorybank.records import banks, census, outbox
 from memorybank.runtime import Runtime
 
 logger: logging.Logger = logging.getLogger("memorybank.doctor")
 
+SAVE = "'memorybank doctor --salvage FOLDER' saves what can be read, as exports for a new store"
+
 _PATIENCE = 0.2  # share of the vectors that may be wrong; with more, making the index anew is the shorter way
 
 
 def examine(runtime: Runtime, *, repair: bool) -> Report:
     """Check everything that can be checked without an embedder or LLM call; see ``MemoryStore.doctor``."""
-    with runtime.database.read() as connection:
-        findings = [
-            Finding("records", *runtime.database.integrity(connection)),
-            _orphans(connection),
-            _vectors(connection, runtime),
-        ]
+    try:
+        findings = _records(runtime)
+    except DamagedStoreError as error:
+        return Report((Finding("records", False, f"{error}. {SAVE}"),))
     findings.append(_unembedded(runtime, repair))
     findings.append(_index(runtime, repair))
     return Report(tuple(findings))
+
+
+def _records(runtime: Runtime) -> list[Finding]:
+    with runtime.database.read() as connection:
+        sound, words = runtime.database.integrity(connection)
+        whole = Finding("records", sound, words if sound else f"{words}. {SAVE}")
+        return [whole, _orphans(connection), _vectors(connection, runtime)]
 
 
 def _orphans(connection: Connection) -> Finding:

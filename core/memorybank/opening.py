@@ -161,6 +161,12 @@ def _open_records(options: Options) -> Database:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"the folder {folder} cannot be made: {error.strerror}") from error
+        if not folder_is_private(folder):
+            logger.warning(
+                "other users may enter %s (mode %o); its files are for you alone, but set the folder to 700",
+                folder,
+                folder.stat().st_mode & 0o777,
+            )
     return open_sqlite(folder / RECORDS_NAME, read_only=options.read_only, synchronous=options.synchronous)
 
 

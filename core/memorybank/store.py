@@ -26,6 +26,7 @@ from memorybank.watch import Watch, watched
 
 if TYPE_CHECKING:
     from memorybank.index.client import Server
+    from memorybank.salvage import Salvaged
 
 logger: logging.Logger = logging.getLogger("memorybank.store")
 
@@ -218,6 +219,17 @@ class MemoryStore:
         written, what it should not have removed, and if need be all of it made anew from the vectors in the
         records, without embedding again."""
         return doctor.examine(self._runtime, repair=repair)
+
+    @staticmethod
+    def salvage(path: str | Path, into: str | Path | None) -> Salvaged:
+        """Save what can be read of a damaged folder's records, an export per owner, in a folder; None only looks.
+
+        Nothing of the store is changed, and it need not open. Raises DamagedStoreError if nothing can be read.
+        """
+        from memorybank.salvage import salvage
+
+        folder = opening.folder_of(path) or Path()
+        return salvage(folder / opening.RECORDS_NAME, None if into is None else check_path(into))
 
     def reindex(self, embedder: Embedder, *, progress: bool = False) -> int:
         """Embed every memory anew with another embedder, which the store then keeps to; returns how many.

@@ -213,7 +213,7 @@ W = TypeVar("W", bound=Watched)
 
 
 def watched(
-    verb: str, tell: Callable[[R], Attributes], tally: Callable[[R], Mapping[str, int]] | None = None
+    verb: str, tell: Callable[[Any], Attributes], tally: Callable[[Any], Mapping[str, int]] | None = None
 ) -> Callable[[Callable[Concatenate[W, P], R]], Callable[Concatenate[W, P], R]]:
     """Have every call of a method counted, and seen as a span ``memorybank.<verb>``.
 

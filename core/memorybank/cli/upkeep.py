@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -20,7 +21,10 @@ from memorybank.cli.options import (
 )
 from memorybank.cli.output import clean, emit_json, note, out, plain
 from memorybank.embedding import MISSING_LOCAL, default_embedder
-from memorybank.errors import InvalidInputError, MemoryBankError
+from memorybank.errors import DamagedStoreError, InvalidInputError, MemoryBankError
+from memorybank.models import Finding, Report
+from memorybank.salvage import Salvaged
+from memorybank.store import MemoryStore
 
 
 def register(app: typer.Typer) -> None:
@@ -31,33 +35,77 @@ def register(app: typer.Typer) -> None:
 
 def doctor(
     repair: Annotated[bool, typer.Option("--repair", help="Put in order what can be put in order.")] = False,
+    salvage: Annotated[
+        Path | None,
+        typer.Option(
+            "--salvage", help="Save what can be read of a damaged store there, an export per owner."
+        ),
+    ] = None,
     embedder: EmbedderOption = "default",
     store: StoreOption = DEFAULT_STORE,
     json: JsonOption = False,
 ) -> None:
     """Check records and index. Exit code 1 if something is wrong and was not repaired."""
-    with existing_store(store, embedder) as opened:
-        report = opened.doctor(repair=repair)
+    if salvage is not None:
+        _salvaged(MemoryStore.salvage(store, salvage), json)
+        return
+    try:
+        with existing_store(store, embedder) as opened:
+            report = opened.doctor(repair=repair)
+    except DamagedStoreError as error:
+        report = _beyond_opening(store, error)
     if json:
         emit_json({"ok": report.ok, "findings": plain(report.findings)})
     else:
-        console = out()
-        for finding in report.findings:
-            mark, style = (
-                ("ok", "green")
-                if finding.ok
-                else ("repaired", "yellow")
-                if finding.repaired
-                else ("WRONG", "red")
-            )
-            console.print(
-                Text.assemble((f"{mark:9}", style), f"{finding.check}: {clean(finding.detail)}"),
-                soft_wrap=True,
-            )
+        _print_findings(report)
         if not report.ok and not repair:
-            console.print("memorybank doctor --repair puts in order what it can")
+            out().print("memorybank doctor --repair puts in order what it can")
     if not report.ok:
         raise typer.Exit(1)
+
+
+def _print_findings(report: Report) -> None:
+    for finding in report.findings:
+        mark, style = (
+            ("ok", "green")
+            if finding.ok
+            else ("repaired", "yellow")
+            if finding.repaired
+            else ("WRONG", "red")
+        )
+        line = Text.assemble((f"{mark:9}", style), f"{finding.check}: {clean(finding.detail)}")
+        out().print(line, soft_wrap=True)
+
+
+def _beyond_opening(store: Path, error: DamagedStoreError) -> Report:
+    """A store that cannot even be opened: what is wrong, and what could be saved."""
+    try:
+        found = MemoryStore.salvage(store, None)
+        messages, memories = (
+            sum(one.messages for one in found.saved),
+            sum(one.memories for one in found.saved),
+        )
+        counts = f"{messages} messages and {memories} memories of {len(found.saved)} owners"
+        rest = f"{counts} can be saved: --salvage FOLDER"
+    except DamagedStoreError as worse:
+        rest = str(worse)
+    return Report((Finding("records", False, str(error)), Finding("salvage", False, rest)))
+
+
+def _salvaged(found: Salvaged, json: bool) -> None:
+    if json:
+        emit_json({"complete": found.complete, **plain(found)})
+        return
+    for one in found.saved:
+        line = f"{one.messages} messages, {one.memories} memories of {clean(one.owner)}: {one.path}"
+        out().print(Text(line), soft_wrap=True)
+    gaps = ", ".join(f"{n} in {table}" for table, n in sorted(found.gaps.items()))
+    if not found.complete:
+        note(
+            f"lost: unreadable stretches: {gaps or 'none'}; {found.missing} messages that memories were made of; "
+            f"{found.odd} rows that say nothing"
+        )
+    note("memorybank import FILE --store NEW reads them into a new store")
 
 
 def reindex(

@@ -235,6 +235,7 @@ def open_sqlite(path: Path, *, read_only: bool, synchronous: Synchronous) -> Dat
         poolclass=QueuePool,
         pool_size=8,
         max_overflow=56,
+        hide_parameters=True,  # they are memory texts; whoever logs an error's chain would log them
         creator=lambda: _sqlite_connect(uri, read_only, synchronous),
     )
     database = Database(engine, path=path, read_only=read_only, where=str(path), synchronous=synchronous)
@@ -280,6 +281,7 @@ def open_url(url: str, *, read_only: bool) -> Database:
             pool_size=8,
             max_overflow=56,
             pool_pre_ping=True,
+            hide_parameters=True,
             connect_args={name: value for name, value in _POSTGRES.items() if name not in parsed.query},
         )
     except ImportError as error:
