@@ -40,7 +40,13 @@ class Asked:
         await send({"type": "http.response.body", "body": b""})
 
     async def get(
-        self, *, kind: str = "http", peer: str = "127.0.0.1", query: str = "", **headers: str
+        self,
+        *,
+        kind: str = "http",
+        peer: str = "127.0.0.1",
+        query: str = "",
+        path: str = "/",
+        **headers: str,
     ) -> tuple[int, dict[str, str]]:
         """Status and headers of the answer (for a refused websocket its code)."""
         sent: list[Any] = []
@@ -52,6 +58,7 @@ class Asked:
         scope = {
             "type": kind,
             "client": (peer, 1),
+            "path": path,
             "query_string": query.encode(),
             "headers": [(key.encode(), value.encode()) for key, value in named.items()],
         }
@@ -155,6 +162,9 @@ async def test_a_page_is_joined_by_its_own_visit_alone() -> None:
     assert (await asked.get(query="client_id=page-1", cookie=own))[0] == 200
     assert (await asked.get(query="client_id=page-1"))[0] == 403
     assert (await asked.get(kind="websocket", query="client_id=page-1"))[0] == 1008
+    socket = "/_nicegui_ws/socket.io/"
+    assert (await asked.get(kind="websocket", path=socket, cookie=own))[0] == 1008
+    assert (await asked.get(path=socket, query="client_id=page-1", cookie=own))[0] == 200
 
 
 async def test_strange_requests_are_answered() -> None:

@@ -17,6 +17,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
 App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
+_SOCKET = "/_nicegui_ws/"  # where a page connects; it says which one it is
+
 # Nothing is fetched from elsewhere, and no other page may frame this one. The page's own framework needs inline
 # and compiled code; memory texts are shown as text and never reach it as markup.
 _HEADERS = (
@@ -65,7 +67,8 @@ class Gate:
         visit, fresh = self._visits.enter(token, owner)
         scope["memorybank.visit"] = visit
         page = parse_qs(scope.get("query_string", b"").decode("latin-1")).get("client_id", [""])[0]
-        if page and not self._visits.may_join(page, visit):
+        nameless = not page and scope.get("path", "").startswith(_SOCKET)
+        if nameless or not self._visits.may_join(page, visit):
             await _refuse(scope, send, 403, "not your page")
             return
         secure = scope.get("scheme") in ("https", "wss") or headers.get("x-forwarded-proto") == "https"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import socket
+import sys
 from pathlib import Path
 
 import pytest
@@ -47,3 +49,19 @@ def test_plot_refuses(run: Run, talk: Path, tmp_path: Path) -> None:
 def test_app_refuses(run: Run, options: list[str], told: str) -> None:
     """Before a store is made or a port opened."""
     assert told in " ".join(run("app", "--no-open", *options, code=2).output.split())
+
+
+def test_app_without_its_extra(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The extra is named."""
+    monkeypatch.setitem(sys.modules, "nicegui", None)
+    monkeypatch.delitem(sys.modules, "memorybank.app.serving", raising=False)
+    assert "memorybank-core[app]" in run("app", "--no-open", code=1).output
+
+
+def test_a_port_that_is_taken(run: Run) -> None:
+    """Said in one line, with what to do."""
+    pytest.importorskip("nicegui", reason="needs the extra: app")
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        told = run("app", "--no-open", "--port", port, code=2).output
+    assert "give another --host or --port" in " ".join(told.split())
