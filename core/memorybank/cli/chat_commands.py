@@ -43,11 +43,16 @@ class Seen:
 
 
 @dataclass(frozen=True, slots=True)
+class Again:
+    """The last turn is answered anew."""
+
+
+@dataclass(frozen=True, slots=True)
 class Quit:
     """The talk ends."""
 
 
-Outcome = Done | Why | Shown | Seen | Quit
+Outcome = Done | Why | Shown | Seen | Again | Quit
 Confirm = Callable[[str], bool]
 """Asks the user a question that ends with what may be answered; True for yes."""
 
@@ -161,6 +166,18 @@ def _export(desk: Desk, argument: str) -> Outcome:
     return Done(desk.words.exported.format(n=lines, path=path), {"path": path, "lines": lines})
 
 
+def _undo(desk: Desk, argument: str) -> Outcome:
+    taken = desk.companion.take_back()
+    if taken is None:
+        return Done(desk.words.no_turn)
+    gone = taken.erased
+    return Done(desk.words.undone.format(messages=gone.messages, memories=gone.memories), gone)
+
+
+def _again(desk: Desk, argument: str) -> Outcome:
+    return Again()
+
+
 def _portrait(desk: Desk, argument: str) -> Outcome:
     found = desk.companion.bank.portrait(argument or None)
     return Done(desk.words.no_portrait) if found is None else Shown(found)
@@ -197,6 +214,8 @@ COMMANDS: Mapping[str, Command] = {
     "/remember": _remember,
     "/forget": _forget,
     "/export": _export,
+    "/undo": _undo,
+    "/again": _again,
     "/portrait": _portrait,
     "/events": _events,
     "/window": _window,

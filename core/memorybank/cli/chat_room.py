@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TextIO
@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from memorybank.cli.chat_commands import (
+    Again,
     Desk,
     Done,
     Outcome,
@@ -66,9 +67,11 @@ class Room:
             try:
                 command = command_of(line)
                 if command is None:
-                    failed += self._turn(line[1:] if line.startswith("//") else line)
+                    failed += self._turn(self.companion.hear(line[1:] if line.startswith("//") else line))
                 elif isinstance(outcome := run(desk, *command), Quit):
                     break
+                elif isinstance(outcome, Again):
+                    failed += self._turn(self.companion.again())
                 else:
                     self._tell(outcome)
             except MemoryBankError as error:
@@ -84,10 +87,9 @@ class Room:
         if self.companion.model is None:
             note(self.words.no_model)
 
-    def _turn(self, words: str) -> bool:
-        """Say something; True if there was trouble."""
+    def _turn(self, events: Generator[Event, None, None]) -> bool:
+        """Carry out a turn; True if there was trouble."""
         troubled = False
-        events = self.companion.hear(words)
         try:
             for event in events:
                 troubled = troubled or isinstance(event, Trouble)

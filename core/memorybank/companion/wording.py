@@ -42,6 +42,8 @@ class Wording:
     remembered: str
     exported: str
     deleted: str
+    undone: str
+    no_turn: str
     left: str
     forgotten: str
     archives_nothing: str
@@ -79,6 +81,8 @@ WORDINGS: Mapping[Language, Wording] = {
         remembered="remembered: {id}",
         exported="{n} lines written to {path}",
         deleted="deleted: {memories} memories, {messages} messages",
+        undone="taken back and forgotten: {messages} messages, {memories} memories",
+        no_turn="there is no turn to take back",
         left="nothing was changed",
         forgotten="{archived} archived, {purged} purged, {kept} kept",
         archives_nothing="This policy archives nothing; --policy companion lets the unused fade.",
@@ -101,6 +105,8 @@ WORDINGS: Mapping[Language, Wording] = {
             "/forget             archive what has faded\n"
             "/forget N…          destroy memories (asks)\n"
             "/restore ID…        bring archived memories back\n"
+            "/undo               take the last turn back: it is forgotten as well\n"
+            "/again              the last turn answered anew\n"
             "/portrait [DAY]     what is known of you\n"
             "/events [DAY]       what happened\n"
             "/window             this conversation as the model sees it\n"
@@ -128,6 +134,8 @@ WORDINGS: Mapping[Language, Wording] = {
         remembered="已记住：{id}",
         exported="已写入 {n} 行：{path}",
         deleted="已删除：记忆 {memories} 条，消息 {messages} 条",
+        undone="已撤回并忘掉：消息 {messages} 条，记忆 {memories} 条",
+        no_turn="没有可以撤回的对话",
         left="没有改动",
         forgotten="归档 {archived} 条，清除 {purged} 条，保留 {kept} 条",
         archives_nothing="此策略不归档任何内容；--policy companion 会让不用的记忆淡去。",
@@ -150,6 +158,8 @@ WORDINGS: Mapping[Language, Wording] = {
             "/forget             归档已经淡去的记忆\n"
             "/forget N…          彻底删除（会先询问）\n"
             "/restore 编号…      恢复已归档的记忆\n"
+            "/undo               撤回上一轮，记忆也随之删除\n"
+            "/again              重新回答上一轮\n"
             "/portrait [日期]    对你的了解\n"
             "/events [日期]      发生过的事\n"
             "/window             模型看到的本次对话\n"

@@ -60,6 +60,20 @@ def test_a_model_answers(filled: Run, own: str, store: Path) -> None:
     assert history(store) == [("user", "What is my cat called?"), ("assistant", "Your cat is Biscuit.")]
 
 
+def test_a_turn_is_answered_anew_and_taken_back(run: Run, own: str, store: Path) -> None:
+    """/again leaves one answer, /undo neither words nor memory; without a turn both do nothing."""
+    said = "/again\nWhat is my cat called?\n/again\n"
+    lines = told(run, "--model", f"{own}:good", said=said)
+    assert [line["kind"] for line in lines].count("reply") == 2
+    assert history(store) == [("user", "What is my cat called?"), ("assistant", "Your cat is Biscuit.")]
+    lines = told(run, said="/undo\n/undo\n")
+    assert [line["text"] for line in lines] == [
+        "taken back and forgotten: 2 messages, 1 memories",
+        "there is no turn to take back",
+    ]
+    assert history(store) == []
+
+
 def test_a_server_answers(filled: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """``--url`` with the key from the environment; the key is shown nowhere."""
     monkeypatch.setenv("MEMORYBANK_API_KEY", "sk-test-42")
