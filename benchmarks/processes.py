@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
+import queue
 import statistics
 import sys
 import tempfile
@@ -20,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
+from multiprocessing.process import BaseProcess
 from multiprocessing.queues import Queue
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -117,7 +119,7 @@ def run(place: Place, load: Load) -> Outcome:
         worker.start()
     barrier.wait(WAIT_SECONDS)
     start = time.perf_counter()
-    done = [results.get() for _ in workers]
+    done = [_awaited(results, workers) for _ in workers]
     seconds = time.perf_counter() - start
     for worker in workers:
         worker.join()
@@ -133,6 +135,15 @@ def run(place: Place, load: Load) -> Outcome:
     )
 
 
+def _awaited(results: Queue[Done], workers: Sequence[BaseProcess]) -> Done:
+    while True:
+        try:
+            return results.get(timeout=1.0)
+        except queue.Empty:
+            if any(worker.exitcode for worker in workers):
+                raise RuntimeError("a process ended early; its error is above") from None
+
+
 def _process(place: Place, load: Load, number: int, barrier: Barrier, results: Queue[Done]) -> None:
     done = Done()
     lock = threading.Lock()
@@ -146,7 +157,7 @@ def _process(place: Place, load: Load, number: int, barrier: Barrier, results: Q
             thread.start()
         for thread in threads:
             thread.join()
-    results.put(done)
+        results.put(done)
 
 
 def _thread(
@@ -243,7 +254,7 @@ def shared(database: str | None, chroma: str | None) -> Iterator[Place]:
         try:
             if postgres is not None:
                 postgres.start()
-                database = postgres.make()
+                database = postgres.make() + "&connect_timeout=300"  # the machine may be busy
             if index is not None:
                 index.start()
                 chroma = index.url

@@ -9,19 +9,18 @@ from __future__ import annotations
 import contextlib
 import logging
 import threading
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from memorybank.availability import Availability, OpenIndex, close_quietly, trusted
 from memorybank.embedding.current import Embedding
 from memorybank.embedding.sparing import embed_sparing
-from memorybank.errors import IndexUnavailableError, InvalidInputError, MemoryBankError
-from memorybank.index.protocol import Hits, VectorIndex, Vectors
+from memorybank.errors import IndexUnavailableError, MemoryBankError
+from memorybank.index.protocol import VectorIndex
 from memorybank.records import banks, memories, outbox
 from memorybank.records.database import Database
 from memorybank.records.outbox import Unembedded, Unindexed
@@ -30,18 +29,12 @@ from memorybank.records.types import unpack_vectors
 logger: logging.Logger = logging.getLogger("memorybank.index")
 
 
-class OpenIndex(Protocol):
-    """Opens the index, or with ``reset`` makes it anew. Raises IndexUnavailableError."""
-
-    def __call__(self, *, reset: bool = False) -> VectorIndex: ...
-
-
 BATCH = 200  # rows a write: Chroma holds the GIL while it writes
 EMBED_BATCH = 64
 _PAUSE = 0.05  # seconds between background batches
 
 
-class Indexer:
+class Indexer(Availability):
     """Owns the vector index of a store: opens it late, writes it behind, does without it when it fails.
 
     ``open_index`` makes the index or raises IndexUnavailableError. ``threshold`` rows wake the background thread;
@@ -65,117 +58,15 @@ class Indexer:
     ) -> None:
         self._database = database
         self._embedding = embedding
-        self._open = open_index
+        super().__init__(open_index, retry_after=retry_after, several=several)
         self._threshold = threshold
         self._interval = interval
         self._large = large
         self._flush_on_close = flush_on_close
-        self._retry_after = retry_after
-        self._several = several
         self._turns = 0
-        self._asked = False
-        self._again = 0.0
-        self._index: VectorIndex | None = None
-        self._unavailable: IndexUnavailableError | None = None
-        self._guard = threading.RLock()  # one flush at a time; also guards opening
         self._waiting = 0
         self._wake = threading.Event()
-        self.failures = 0
-        """How often the index had to be done without."""
-        self._closed = False
         self._thread: threading.Thread | None = None
-
-    @property
-    def wanted(self) -> bool:
-        """Whether this store uses a vector index at all."""
-        return self._open is not None
-
-    @property
-    def shared(self) -> bool:
-        """Whether the open index is one that other stores may use too."""
-        return self._index is not None and not self._index.embedded
-
-    @property
-    def usable(self) -> bool:
-        """Whether a search may be put to the index: it is wanted and has not failed."""
-        if self._open is None or self._closed or self._barred():
-            return False
-        if self._several and self._index is None:
-            self._ask()
-            return False
-        return True
-
-    @property
-    def reason(self) -> IndexUnavailableError | None:
-        """Why the index cannot be used at the moment; None if it can, or was not tried yet."""
-        return self._unavailable
-
-    def index(self) -> VectorIndex:
-        """The index, opened at first use. Raises IndexUnavailableError (and warns once) when it cannot be."""
-        held = self._index
-        if held is not None:
-            return held  # without the guard: a search does not wait for a flush
-        with self._guard:
-            if self._index is not None:
-                return self._index
-            if self._unavailable is not None and self._barred():
-                raise self._unavailable
-            if self._open is None or self._closed:
-                raise IndexUnavailableError("this store is used without a vector index", "none")
-            try:
-                self._index = self._open()
-            except IndexUnavailableError as error:
-                self.fail(error)
-                raise
-            if self._unavailable is not None:
-                logger.warning("the vector index is available again")
-                self._unavailable = None
-            return self._index
-
-    def _ask(self) -> None:
-        """Have the background thread open the index."""
-        if not self._asked:
-            self._asked = True
-            if self._thread is None:
-                self._start()
-            self._wake.set()
-
-    def _barred(self) -> bool:
-        """Whether a failure forbids another try for now. What may pass by itself is tried again in a while."""
-        if self._unavailable is None:
-            return False
-        passing = self._unavailable.reason in ("locked", "down")
-        return not passing or time.monotonic() < self._again
-
-    def fail(self, error: IndexUnavailableError) -> None:
-        """Do without the index from now on, with one warning; ``retry`` tries it again."""
-        with self._guard:
-            self.failures += 1
-            if self._unavailable is None:
-                logger.warning(
-                    "the vector index is not available (%s); recall stays exact, from the records", error
-                )
-            self._unavailable = error
-            self._again = time.monotonic() + self._retry_after
-            index, self._index = self._index, None
-        if index is not None:
-            _close_quietly(index)
-
-    def retry(self) -> None:
-        """Forget an earlier failure, so that the next use tries the index again."""
-        with self._guard:
-            self._unavailable = None
-
-    def search(self, uid: str, query: Vectors, n: int) -> Hits:
-        """Hits of a bank. Raises IndexUnavailableError after noting the failure."""
-        index = self.index()
-        try:
-            with _trusted():
-                return index.search(uid, query, n)
-        except IndexUnavailableError as error:
-            if error.reason != "closed":  # it is being compacted, and soon back
-                self.fail(error)
-            raise
 
     def notify(self, rows: int) -> None:
         """Say that rows were added or deleted; wakes the background thread when enough have gathered."""
@@ -214,7 +105,7 @@ class Indexer:
     def _carry_over(self, pause: float) -> int:
         index = self.index()
         try:
-            with _trusted():
+            with trusted():
                 done = self._drop(index)
                 while batch := self._next():
                     self._write(index, batch)
@@ -311,15 +202,13 @@ class Indexer:
         if self._open is None:
             return 0
         with self._turn():
-            index, self._index = self._index, None
+            with self._state:
+                index, self._index = self._index, None
+                self._unavailable = None
             if index is not None:
-                _close_quietly(index)
-            self._unavailable = None
-            try:
-                self._index = self._open(reset=True)
-            except IndexUnavailableError as error:
-                self.fail(error)
-                raise
+                close_quietly(index)
+            self._let_go()
+            self._opened(reset=True)
             return self.flush()
 
     def embed_missing(self, bank: int | None = None) -> int:
@@ -377,7 +266,8 @@ class Indexer:
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout=30)
         if index is not None:
-            _close_quietly(index)
+            close_quietly(index)
+        self._let_go()
 
     def _has_work(self) -> bool:
         with self._database.read() as connection:
@@ -415,8 +305,13 @@ class Indexer:
                     outbox.clear_tombstones(connection, gone)
                 done += len(gone)
 
+    def _wake_up(self) -> None:
+        if self._thread is None:
+            self._start()
+        self._wake.set()
+
     def _start(self) -> None:
-        with self._guard:
+        with self._state:
             if self._thread is None and not self._closed:
                 self._thread = threading.Thread(target=self._run, name="memorybank-indexer", daemon=True)
                 self._thread.start()
@@ -426,6 +321,7 @@ class Indexer:
             failed = self._unavailable is not None
             self._wake.wait(min(self._interval, self._retry_after) if failed else self._interval)
             self._wake.clear()
+            self._let_go()
             if self._closed or self._barred():
                 continue
             try:
@@ -436,19 +332,3 @@ class Indexer:
             except MemoryBankError as error:
                 logger.info("the index is written later: %s", error)
             self._asked = False
-
-
-@contextlib.contextmanager
-def _trusted() -> Iterator[None]:
-    """What the records hold is right: an index that refuses it is of another embedder, and to be rebuilt."""
-    try:
-        yield
-    except InvalidInputError as error:
-        raise IndexUnavailableError(f"{error}; rebuild the index", "damaged") from error
-
-
-def _close_quietly(index: VectorIndex) -> None:
-    try:
-        index.close()
-    except MemoryBankError as error:
-        logger.info("closing the index: %s", error)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from sqlalchemy import Connection
 
+from memorybank.availability import OpenIndex
 from memorybank.background import Background
 from memorybank.clock import Clock
 from memorybank.embedding import MISSING_LOCAL, as_embedder, default_embedder
@@ -20,7 +21,7 @@ from memorybank.embedding.current import Embedding
 from memorybank.embedding.protocol import Embedder
 from memorybank.errors import EmbedderMismatchError, InvalidInputError, RerankError, StoreError
 from memorybank.index.protocol import VectorIndex
-from memorybank.indexer import Indexer, OpenIndex
+from memorybank.indexer import Indexer
 from memorybank.intake import Redact, check_count, check_kind
 from memorybank.records import outbox
 from memorybank.records.database import Database, Synchronous, open_sqlite, open_url

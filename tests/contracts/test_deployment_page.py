@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -11,10 +12,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from memorybank.errors import IndexUnavailableError
-from memorybank.index import Server
+from memorybank.index import ChromaIndex, Server
 from memorybank.store import MemoryStore
 from memorybank.testing import HashEmbedder
 from tests.contracts.chroma_server import ChromaServer
@@ -58,12 +60,13 @@ class _Doorman(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     target = ""
-    refused = 0
+    hangs = threading.Event()
 
     def _pass(self) -> None:
+        if self.hangs.is_set() and self.path.endswith("/query"):
+            time.sleep(3)
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         if self.headers.get("Authorization") != "Bearer hush":
-            type(self).refused += 1
             self._answer(401, b"{}")
             return
         kept = {k: v for k, v in self.headers.items() if k.lower() in ("content-type", "accept")}
@@ -93,6 +96,7 @@ class _Doorman(BaseHTTPRequestHandler):
 def proxy(chroma_server: ChromaServer) -> Iterator[str]:
     """The address of a proxy before the Chroma server."""
     handler = type("Doorman", (_Doorman,), {"target": chroma_server.url})
+    _Doorman.hangs.clear()
     server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
     thread.start()
@@ -114,6 +118,20 @@ def test_a_token_is_sent_to_the_proxy(postgres: PostgresServer, proxy: str) -> N
         assert len(store.bank("gary").recall("cat")) == 1
         with pytest.raises(IndexUnavailableError, match="401"):
             store.flush()
+
+
+def test_a_search_that_hangs_is_not_waited_for(proxy: str) -> None:
+    """A server that takes a question and does not answer costs a turn ``search_timeout``, not ``timeout``."""
+    index = ChromaIndex.open(Server(proxy, token="hush", shards=1, namespace="hang", search_timeout=0.2))
+    index.upsert("bank", ["a"], np.ones((1, 8), dtype=np.float32) / np.sqrt(8, dtype=np.float32))
+    question = np.ones(8, dtype=np.float32) / np.sqrt(8, dtype=np.float32)
+    assert index.search("bank", question, 1).ids == ["a"]
+    _Doorman.hangs.set()
+    start = time.monotonic()
+    with pytest.raises(IndexUnavailableError, match="Timeout"):
+        index.search("bank", question, 1)
+    assert time.monotonic() - start < 2.5
+    index.close()
 
 
 def test_what_vacuum_leaves_of_an_erased_owner(own_postgres: PostgresServer) -> None:

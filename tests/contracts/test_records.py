@@ -11,9 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection
 
-from memorybank.errors import SchemaError
+from memorybank.errors import DamagedStoreError, ReadOnlyError, SchemaError, StoreError
 from memorybank.records import banks, schema
 from memorybank.records.database import Database, open_sqlite, open_url
+from memorybank.records.faults import translate
 from memorybank.records.migrations import prepare, read_meta, write_meta
 from memorybank.records.types import escape, unescape
 
@@ -106,3 +107,46 @@ def test_keys_of_erased_banks_are_never_given_again(database: Database) -> None:
         with database.write() as connection:
             connection.execute(sa.delete(schema.banks))
     assert len(set(keys)) == 3
+
+
+def test_a_refusal_never_quotes_a_value(database: Database) -> None:
+    """Drivers and servers like to repeat what was given; our errors, which end in logs, must not."""
+    prepare(database)
+    row = {"bank": 1, "name": "xyzzyplugh", "length": 0, "began": 0}
+    with pytest.raises(StoreError) as caught, database.write() as connection:
+        connection.execute(sa.insert(schema.sessions), [row, row])
+    assert "xyzzyplugh" not in str(caught.value)
+    assert str(database.where) in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "said"),
+    [
+        ("DeadlockDetected", StoreError, "Try again"),
+        ("SerializationFailure", StoreError, "Try again"),
+        ("LockNotAvailable", StoreError, "Try again"),
+        ("TooManyConnections", StoreError, "max_connections"),
+        ("DiskFull", StoreError, "out of room"),
+        ("InsufficientPrivilege", StoreError, "lacks a right"),
+        ("InvalidPassword", StoreError, "check user and password"),
+        ("InvalidCatalogName", StoreError, "createdb"),
+        ("UndefinedTable", DamagedStoreError, "another program's"),
+        ("ReadOnlySqlTransaction", ReadOnlyError, "primary"),
+        ("AdminShutdown", StoreError, "when it is back"),
+        ("CannotConnectNow", StoreError, "when it is back"),
+        ("ConnectionFailure", StoreError, "when it is back"),
+        ("OperationalError", StoreError, "when it is back"),
+        ("StringDataRightTruncation", StoreError, "here: words"),
+    ],
+)
+def test_what_postgresql_refuses_is_told_with_what_to_do(
+    name: str, kind: type[StoreError], said: str
+) -> None:
+    """Each class of its errors has words of ours; a connection lost in a commit: that the outcome is unknown."""
+    errors = pytest.importorskip("psycopg.errors", reason="needs the extra postgres")
+    given = getattr(errors, name)("words")
+    found = translate(given, "here")
+    assert type(found) is kind
+    assert said in str(found)
+    unknown = "whether this call was stored is not known" in str(translate(given, "here", committing=True))
+    assert unknown == ("when it is back" in said)

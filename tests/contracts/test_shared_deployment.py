@@ -35,7 +35,7 @@ def opening() -> Iterator[Opening]:
     """Opens stores with a hashed embedder and closes them at the end."""
     opened: list[MemoryStore] = []
 
-    def open_one(database: str, **options: Any) -> MemoryStore:
+    def open_one(database: str | None, **options: Any) -> MemoryStore:
         given: dict[str, Any] = {"embedder": HashEmbedder(32), "chroma": False, **options}
         store = MemoryStore.open(database=database, **given)
         opened.append(store)
@@ -295,13 +295,19 @@ def test_two_stores_on_one_chroma_server(
     assert other.doctor().ok
 
 
+@pytest.mark.parametrize("records", ["postgresql", "folder"])
 def test_what_was_deleted_elsewhere_never_returns_to_the_index(
-    postgres: PostgresServer, chroma_server: ChromaServer, opening: Opening
+    request: pytest.FixtureRequest,
+    chroma_server: ChromaServer,
+    opening: Opening,
+    tmp_path: Path,
+    records: str,
 ) -> None:
-    """Two processes' indexers at once, while memories are added, edited and deleted: the index ends equal to the
+    """Two stores' indexers at once, while memories are added, edited and deleted: the index ends equal to the
     records, id by id."""
-    address = postgres.make()
-    stores = [opening(address, chroma=chroma_server.url) for _ in range(2)]
+    address = request.getfixturevalue("postgres").make() if records == "postgresql" else None
+    where = None if address else tmp_path / "memory"
+    stores = [opening(address, path=where, chroma=chroma_server.url) for _ in range(2)]
 
     def work(i: int) -> None:
         bank = stores[i].bank("gary")

@@ -93,6 +93,7 @@ from tests.core.test_store_erasing import (
     test_deleted_is_gone_from_every_way_of_looking,
     test_deleting_a_memory_leaves_the_neighbours,
 )
+from tests.core.test_store_opening import test_a_forked_child_may_go_on
 from tests.core.test_store_transfer import (
     test_a_round_trip_is_identical,
     test_an_import_joins_what_is_there,
