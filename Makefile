@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 NEWCOMER := $(VENV)/.ready
 DEVELOPER := $(VENV)/.ready-dev
 
-.PHONY: bench-load demo test check lint types notebooks docs pictures verifytypes eval bench floors build clean help
+.PHONY: bench-load demo test check lint types notebooks docs pictures verifytypes eval bench floors soak fuzz audit build clean help
 
 help:
 	@echo "make demo       ten days of talk, in English and Chinese: remembering, recalling, forgetting"
@@ -17,6 +17,9 @@ help:
 	@echo "make bench      cost of a chat turn, ratios against a floor in the same run"
 	@echo "make bench-load the same turn in other memories, many owners, many turns at once"
 	@echo "make floors     the adapters' tests with the oldest frameworks that are supported"
+	@echo "make soak       kill -9 at random moments, and look at what is left"
+	@echo "make fuzz       the importers, with atheris, ten minutes"
+	@echo "make audit      what is installed against the list of known weaknesses (needs a network)"
 	@echo "make build      wheel and sdist"
 
 $(NEWCOMER): pyproject.toml
@@ -96,6 +99,24 @@ verifytypes: $(DEVELOPER)
 	$(BIN)/python -m pip install --quiet --group release
 	for package in memorybank langchain_memorybank llamaindex_memorybank; do $(BIN)/pyright --verifytypes $$package --ignoreexternal || exit 1; done
 
+soak: $(DEVELOPER)
+	$(BIN)/python -m benchmarks.soak $(ARGS)
+
+# atheris and pip-audit have environments of their own: nobody needs them to work on the project.
+SECONDS_FUZZED ?= 600
+fuzz:
+	test -x .venv-fuzz/bin/python || $(PYTHON) -m venv .venv-fuzz
+	.venv-fuzz/bin/python -m pip install --quiet --editable . atheris
+	.venv-fuzz/bin/python -m tests.security.fuzz -max_total_time=$(SECONDS_FUZZED) -max_len=20000
+
+AUDITED ?= --path $(wildcard $(VENV)/lib/python3*/site-packages)
+audit: $(DEVELOPER)
+	test -x .venv-audit/bin/python || $(PYTHON) -m venv .venv-audit
+	@.venv-audit/bin/python -m pip install --quiet pip-audit || { echo "make audit: skipped, pip-audit cannot be installed (no network?)"; exit 0; }; \
+	said=$$(.venv-audit/bin/pip-audit --progress-spinner off $(AUDITED) 2>&1); code=$$?; echo "$$said"; \
+	if [ $$code -ne 0 ] && echo "$$said" | grep -qiE "ConnectionError|ServiceError|MaxRetryError|timed out|ProxyError"; then \
+	  echo "make audit: skipped, the list of known weaknesses cannot be reached"; exit 0; fi; exit $$code
+
 build: $(DEVELOPER)
 	$(BIN)/python -m pip install --quiet --group release
 	rm -rf dist
@@ -103,4 +124,4 @@ build: $(DEVELOPER)
 	$(BIN)/python -m twine check --strict dist/*
 
 clean:
-	rm -rf $(VENV) .venv-floors .venv-load dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) .venv-floors .venv-fuzz .venv-audit .venv-load dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -162,8 +162,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--json", type=Path, help="also write the counts there")
     options = parser.parse_args(given)
     console = Console()
-    with tempfile.TemporaryDirectory(prog := "memorybank-soak-") as folder:
-        console.print(f"{prog}: {options.kills} kills, seed {options.seed}")
+    with tempfile.TemporaryDirectory(prefix="memorybank-soak-") as folder:
         tallies = soak(options.kills, options.verbs, Path(folder), seed=options.seed, longest=options.longest)
     console.print(table(tallies))
     for verb, tally in tallies.items():

@@ -68,9 +68,7 @@ def test_a_busy_and_failing_session(
     caplog.set_level(logging.DEBUG)
     answers: Any = {"good": ScriptedLLM([f"{TOKEN} day."] * 50), "garbage": ScriptedLLM([*GARBAGE] * 9)}
     embedder = Talkative(64)
-    store = open_store(
-        llm=answers.get(model, _quoting), embedder=embedder, chroma=None if model == "good" else False
-    )
+    store = open_store(llm=answers.get(model, _quoting), embedder=embedder, chroma=False)
     bank = store.bank(f"owner-{TOKEN}", timezone="UTC")
     for failing in (False, True, False):
         embedder.failing = failing

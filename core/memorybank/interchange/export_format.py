@@ -103,7 +103,7 @@ def _escape(value: Any) -> Any:
 def _load(text: str, number: int) -> dict[str, Any]:
     try:
         value = json.loads(text, object_hook=_unescape)
-    except (ValueError, RecursionError):
+    except (ValueError, RecursionError, TypeError, OverflowError):  # the last two: code points that are none
         raise ImportFormatError(f"line {number}: not JSON; the file is damaged or cut short.") from None
     if not isinstance(value, dict):
         raise ImportFormatError(f"line {number}: not a line of an export.")
