@@ -12,7 +12,7 @@ from typing import Protocol
 from memorybank.errors import IndexUnavailableError, InvalidInputError, MemoryBankError
 from memorybank.index.protocol import Hits, VectorIndex, Vectors
 
-logger = logging.getLogger("memorybank.index")
+logger: logging.Logger = logging.getLogger("memorybank.index")
 
 
 class OpenIndex(Protocol):
@@ -40,7 +40,7 @@ class Availability:
         self._guard = threading.RLock()  # one flush at a time; also guards opening
         self._state = threading.Lock()  # held for moments only: a search must never wait for a flush
         self._closed = False
-        self.failures = 0
+        self.failures: int = 0
         """How often the index had to be done without."""
 
     @property
