@@ -26,7 +26,7 @@ from memorybank.records.links import CO_RECALLED
 from memorybank.records.schema import KEY_BITS
 from memorybank.records.types import unescape
 
-logger = logging.getLogger("memorybank.salvage")
+logger: logging.Logger = logging.getLogger("memorybank.salvage")
 
 _LAST = 2**62
 _FROM = 'SELECT rowid AS rowid_, * FROM "{}" NOT INDEXED WHERE rowid >= ? ORDER BY rowid'
