@@ -9,6 +9,7 @@ without embedding, and memories are found by their own texts. One folder per ver
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import random
 import shutil
@@ -44,28 +45,61 @@ class Tally:
     faults: list[str] = field(default_factory=list)
 
 
-def soak(kills: int, verbs: Sequence[str], folder: Path, *, seed: int, longest: float) -> dict[str, Tally]:
-    """Kill ``kills`` times, the verbs by turns; at most ``longest`` seconds after the child is at work."""
+def soak(
+    kills: int, verbs: Sequence[str], folder: Path, *, seed: int, longest: float, report: Path | None = None
+) -> dict[str, Tally]:
+    """Kill ``kills`` times, the verbs by turns; at most ``longest`` seconds after the child is at work.
+
+    The counts so far are in ``report`` after every kill. Ctrl-C ends it early, with what was counted until then.
+    """
     draw = random.Random(seed)  # noqa: S311 - repeatable, no secret
     tallies = {verb: Tally() for verb in verbs}
     known = {verb: Known() for verb in verbs}
     exported = _prepare(folder, verbs, draw)
-    for number in tqdm(range(kills), desc="kill -9", unit="kill", disable=None):
-        verb = verbs[number % len(verbs)]
-        place, tally = folder / verb / "memory", tallies[verb]
-        lines = _killed(verb, place, f"{seed}-{number}", draw.uniform(0, longest))
-        cut = learn(known[verb], lines)
-        outcome = check(place, known[verb], cut, exported)
-        tally.kills += 1
-        tally.calls += sum("done" in line for line in lines)
-        tally.cut += cut is not None
-        tally.unclean += outcome.unclean
-        tally.faults += [f"kill {number}: {fault}" for fault in outcome.faults]
-        if _grown(place):
-            shutil.rmtree(place)
-            known[verb] = Known()
-            _fill(place, draw)
+    with contextlib.suppress(KeyboardInterrupt):
+        for number in tqdm(range(kills), desc="kill -9", unit="kill", disable=None):
+            verb = verbs[number % len(verbs)]
+            _once(
+                verb,
+                number,
+                folder / verb / "memory",
+                tallies[verb],
+                known,
+                exported,
+                draw,
+                f"{seed}",
+                longest,
+            )
+            if report is not None:
+                report.write_text(
+                    json.dumps({name: vars(tally) for name, tally in tallies.items()}, indent=1)
+                )
     return tallies
+
+
+def _once(
+    verb: str,
+    number: int,
+    place: Path,
+    tally: Tally,
+    known: dict[str, Known],
+    exported: int,
+    draw: random.Random,
+    seed: str,
+    longest: float,
+) -> None:
+    lines = _killed(verb, place, f"{seed}-{number}", draw.uniform(0, longest))
+    cut = learn(known[verb], lines)
+    outcome = check(place, known[verb], cut, exported)
+    tally.kills += 1
+    tally.calls += sum("done" in line for line in lines)
+    tally.cut += cut is not None
+    tally.unclean += outcome.unclean
+    tally.faults += [f"kill {number}: {fault}" for fault in outcome.faults]
+    if _grown(place):
+        shutil.rmtree(place)
+        known[verb] = Known()
+        _fill(place, draw)
 
 
 def _prepare(folder: Path, verbs: Sequence[str], draw: random.Random) -> int:
@@ -159,17 +193,22 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--verbs", nargs="+", choices=list(VERBS), default=list(VERBS), metavar="VERB")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--longest", type=float, default=1.5, help="seconds of work before the kill, at most")
-    parser.add_argument("--json", type=Path, help="also write the counts there")
+    parser.add_argument("--json", type=Path, help="also write the counts there, after every kill")
     options = parser.parse_args(given)
     console = Console()
     with tempfile.TemporaryDirectory(prefix="memorybank-soak-") as folder:
-        tallies = soak(options.kills, options.verbs, Path(folder), seed=options.seed, longest=options.longest)
+        tallies = soak(
+            options.kills,
+            options.verbs,
+            Path(folder),
+            seed=options.seed,
+            longest=options.longest,
+            report=options.json,
+        )
     console.print(table(tallies))
     for verb, tally in tallies.items():
         for fault in tally.faults:
             console.print(f"{verb}: {fault}", markup=False)
-    if options.json:
-        options.json.write_text(json.dumps({verb: vars(tally) for verb, tally in tallies.items()}, indent=1))
     return int(any(tally.faults for tally in tallies.values()))
 
 
