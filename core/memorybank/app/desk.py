@@ -6,14 +6,14 @@ import asyncio
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Literal, TypeVar
 from zoneinfo import ZoneInfo
 
-from nicegui import ui
+from nicegui import Client, ui
 
 from memorybank.app.house import House
 from memorybank.app.texts import Texts
-from memorybank.app.visits import Seat, Visit
+from memorybank.app.visits import Refresh, Seat, Visit
 from memorybank.bank import MemoryBank
 from memorybank.companion.talk import Companion
 from memorybank.errors import MemoryBankError
@@ -25,12 +25,15 @@ T = TypeVar("T")
 
 @dataclass
 class Desk:
-    """``seat`` is the visitor's place before the companion."""
+    """``seat`` is the visitor's place before the companion, ``client`` the page that is open. ``search_again`` shows
+    anew what was searched for last."""
 
     house: House
     visit: Visit
     texts: Texts
     seat: Seat
+    client: Client
+    search_again: Refresh | None = None
 
     @property
     def companion(self) -> Companion:
@@ -66,11 +69,19 @@ class Desk:
 
     def tell(self, text: str, *, bad: bool = False) -> None:
         """A short notice, read out by screen readers too."""
-        ui.notify(text, type="negative" if bad else "info", position="top", multi_line=True, timeout=4000)
+        if self.client.is_deleted:
+            return
+        kind: Literal["negative", "info"] = "negative" if bad else "info"
+        with self.client:  # not the button that was pressed: it may be gone by now
+            ui.notify(text, type=kind, position="top", multi_line=True, timeout=4000)
 
     async def confirmed(self, question: str, yes: str, *, typed: str | None = None) -> bool:
         """Ask before something is destroyed; with ``typed`` the visitor must type that word."""
-        with ui.dialog().props(f'aria-label="{_plain(yes)}"') as dialog, ui.card().classes("ask"):
+        with (
+            self.client,
+            ui.dialog().props(f'aria-label="{_plain(yes)}"') as dialog,
+            ui.card().classes("ask"),
+        ):
             ui.label(question)
             word = ui.input(self.texts.erase_type.format(word=typed)).props("outlined") if typed else None
             with ui.row().classes("buttons"):

@@ -31,7 +31,7 @@ async def build(house: House, visit: Visit, accept: str) -> None:
         _header(texts, visit, None)
         _door(house, visit, texts)
         return
-    desk = Desk(house, visit, texts, house.seat(visit, language))
+    desk = Desk(house, visit, texts, house.seat(visit, language), ui.context.client)
     _header(texts, visit, desk)
     await _inside(desk)
 
@@ -114,10 +114,10 @@ async def _inside(desk: Desk) -> None:
 
     async def refresh() -> None:
         if not client.is_deleted:
-            await talk.refresh()
             await memory.refresh()
+            await talk.refresh()  # last: it says that the turn is over
 
-    client = ui.context.client
+    client = desk.client
     desk.seat.pages[client.id] = refresh
     client.on_delete(lambda: desk.seat.pages.pop(client.id, None))
     talk.on_recalled = memory.recalled

@@ -97,7 +97,7 @@ async def restore(desk: Desk, card: views.Card) -> None:
 
 async def correct(desk: Desk, card: views.Card) -> None:
     """Put its text right."""
-    with ui.dialog() as dialog, ui.card().classes("ask"):
+    with desk.client, ui.dialog() as dialog, ui.card().classes("ask"):
         field = ui.textarea(desk.texts.correct, value=card.words).props("outlined autogrow autofocus")
         with ui.row().classes("buttons"):
             ui.button(desk.texts.cancel, on_click=lambda: dialog.submit(None)).props("flat no-caps")

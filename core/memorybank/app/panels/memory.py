@@ -47,9 +47,11 @@ class Memory:
         await self._draw()
 
     async def refresh(self) -> None:
-        """Draw the open tab anew; a search that stands there stays."""
+        """Draw the open tab anew; of a search only what was found."""
         if self._open != "search":
             await self._draw()
+        elif self._desk.search_again is not None:
+            await self._desk.search_again()
 
     async def recalled(self) -> None:
         """Something was recalled: show it while the answer is still being written."""

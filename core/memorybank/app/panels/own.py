@@ -32,7 +32,8 @@ async def load(desk: Desk) -> Callable[[], None]:
 async def _export(desk: Desk) -> None:
     content = await desk.attempt(lambda: exported(desk.bank))
     if content is not None:
-        ui.download.content(content, "memorybank-export.jsonl", "application/jsonl")
+        with desk.client:
+            ui.download.content(content, "memorybank-export.jsonl", "application/jsonl")
         desk.tell(desk.texts.exported)
 
 
@@ -47,7 +48,8 @@ async def _erase(desk: Desk) -> None:
         return
     desk.tell(texts.erased.format(messages=erased.messages, memories=erased.memories))
     desk.visit.open(None if desk.house.lists_profiles else desk.visit.owner)
-    ui.navigate.reload()
+    with desk.client:
+        ui.navigate.reload()
 
 
 def exported(bank: MemoryBank) -> bytes:

@@ -19,7 +19,10 @@ async def load(desk: Desk) -> Callable[[], None]:
 def _draw(desk: Desk) -> None:
     texts = desk.texts
 
+    desk.search_again = None
+
     async def find() -> None:
+        desk.search_again = find
         found = await desk.attempt(
             lambda: views.search(
                 desk.bank,
@@ -31,6 +34,8 @@ def _draw(desk: Desk) -> None:
                 archived=bool(archived.value),
             )
         )
+        if body.is_deleted:
+            return
         body.clear()
         with body:
             ui.label(texts.found.format(n=len(found or ()))).classes("quiet").props('role="status"')
