@@ -45,10 +45,14 @@ class Place:
     database: str | None = None
     chroma: str | None = None
 
-    def open(self) -> MemoryStore:
+    def open(self, *, flush_on_close: bool = True) -> MemoryStore:
         """Open the store."""
         return MemoryStore.open(
-            self.folder, database=self.database, chroma=self.chroma, embedder=HashEmbedder(384)
+            self.folder,
+            database=self.database,
+            chroma=self.chroma,
+            embedder=HashEmbedder(384),
+            flush_on_close=flush_on_close,
         )
 
 
@@ -147,7 +151,7 @@ def _awaited(results: Queue[Done], workers: Sequence[BaseProcess]) -> Done:
 def _process(place: Place, load: Load, number: int, barrier: Barrier, results: Queue[Done]) -> None:
     done = Done()
     lock = threading.Lock()
-    with place.open() as store:
+    with place.open(flush_on_close=False) as store:  # what is left is flushed, and timed, at the end
         threads = [
             threading.Thread(target=_thread, args=(store, load, number, thread, done, lock))
             for thread in range(load.threads)

@@ -6,10 +6,8 @@ For benchmarks and tests. Nothing of the system's own PostgreSQL cluster is used
 from __future__ import annotations
 
 import contextlib
-import getpass
 import itertools
 import os
-import pwd
 import shutil
 import socket
 import subprocess
@@ -51,12 +49,20 @@ def _account() -> str | None:
     """The account to run it as: PostgreSQL refuses to be root."""
     if os.name != "posix" or os.geteuid() != 0:
         return None
+    import pwd  # not on Windows
+
     for name in ("postgres", "nobody"):
         with contextlib.suppress(KeyError):
             return pwd.getpwnam(name).pw_name
     raise MissingServerError(
         "PostgreSQL refuses to run as root, and there is no account 'postgres' or 'nobody'"
     )
+
+
+def _group(account: str) -> int:
+    import pwd
+
+    return pwd.getpwnam(account).pw_gid
 
 
 def _room() -> Path | None:
@@ -77,7 +83,7 @@ class PostgresServer:
         # The name is short: a socket's path holds 107 bytes.
         self.folder = Path(tempfile.mkdtemp(prefix="mb-pg-", dir=None if durable else _room()))
         if self._account is not None:
-            shutil.chown(self.folder, self._account)
+            shutil.chown(self.folder, self._account, _group(self._account))
         self.folder.chmod(0o711)
 
     def start(self) -> None:
@@ -136,7 +142,6 @@ class PostgresServer:
             return list(cursor.fetchall()) if cursor.description else []
 
     def _run(self, *command: object) -> None:
-        account = self._account or getpass.getuser()
         done = subprocess.run(  # noqa: S603 - programs of PostgreSQL, with our own arguments
             [str(part) for part in command],
             stdin=subprocess.DEVNULL,
@@ -144,7 +149,7 @@ class PostgresServer:
             stderr=subprocess.PIPE,
             cwd=self.folder,
             user=self._account,
-            group=None if self._account is None else pwd.getpwnam(account).pw_gid,
+            group=None if self._account is None else self.folder.stat().st_gid,
             extra_groups=None if self._account is None else [],
             check=False,
             timeout=120,
@@ -189,14 +194,14 @@ class ChromaServer:
             cwd=self.folder,
             env={**os.environ, "ANONYMIZED_TELEMETRY": "False"},
         )
-        for _ in range(600):
+        for _ in range(1800):
             if _answers(self.url):
                 return
             if self._process.poll() is not None:
                 raise MissingServerError(f"chroma run ended with {self._process.returncode}")
             time.sleep(0.1)
         self.stop()
-        raise MissingServerError("chroma run did not answer within 60 s")
+        raise MissingServerError("chroma run did not answer within 180 s")
 
     def stop(self) -> None:
         """Stop it, if it runs."""

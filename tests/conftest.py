@@ -1,4 +1,4 @@
-"""Shared parts: a clock that stands still, stores that are closed at the end, a bank to talk to."""
+"""Shared parts: a clock that stands still, stores that are closed at the end, a bank to talk to, a Chroma server."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from memorybank.bank import MemoryBank
 from memorybank.errors import MemoryBankError
 from memorybank.store import MemoryStore
 from memorybank.testing import FrozenClock, HashEmbedder
+from tests.contracts.chroma_server import ChromaServer
 
 OpenStore = Callable[..., MemoryStore]
 
@@ -61,3 +62,12 @@ def store(open_store: OpenStore) -> MemoryStore:
 def bank(store: MemoryStore) -> MemoryBank:
     """The bank of one owner, days in UTC."""
     return store.bank("gary", timezone="UTC")
+
+
+@pytest.fixture(scope="session")
+def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
+    """One Chroma server for the whole run; tests keep apart by namespace."""
+    server = ChromaServer(tmp_path_factory.mktemp("chroma-server"))
+    server.start()
+    yield server
+    server.stop()

@@ -22,15 +22,6 @@ def own_postgres() -> Iterator[PostgresServer]:
     yield from running()
 
 
-@pytest.fixture(scope="session")
-def chroma_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
-    """One Chroma server for the whole run; tests keep apart by namespace."""
-    server = ChromaServer(tmp_path_factory.mktemp("chroma-server"))
-    server.start()
-    yield server
-    server.stop()
-
-
 @pytest.fixture
 def own_chroma(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ChromaServer]:
     """A Chroma server for one test, which starts and stops it."""
