@@ -14,7 +14,6 @@ import sys
 import threading
 import time
 import weakref
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
@@ -26,6 +25,7 @@ Attributes = Mapping[str, str | int | float | bool]
 P = ParamSpec("P")
 R = TypeVar("R")
 
+_clock = time.monotonic
 _NUMBERS = itertools.count(1)
 _LOOK = 1.0  # seconds after which it is looked anew whether somebody listens
 _LOUD = frozenset({"consolidate", "erase", "flush", "forget"})  # rare: logged as INFO, the others as DEBUG
@@ -40,7 +40,7 @@ class Watch:
         self.read: Callable[[], Levels] | None = None
         """Reads what stands at a moment (what is pending, what is cached): set by the store."""
         self._guard = threading.Lock()
-        self._counts: Counter[str] = Counter()
+        self._counts: dict[str, int] = {}
         self._look_again = 0.0
         self._listening = False
         self._tracer: Any = None
@@ -54,15 +54,16 @@ class Watch:
 
     def count(self, name: str, n: int = 1) -> None:
         """Count something, here and in the metric ``memorybank.<name>``; calls of a verb are ``calls.<verb>``."""
+        counts = self._counts
         with self._guard:
-            self._counts[name] += n
+            counts[name] = counts.get(name, 0) + n
         if self._meters is not None and n:
             self._meters.count(name, n)
 
     @property
     def listening(self) -> bool:
         """Whether a tracer, a meter or a log of level DEBUG is there to hear; looked up once a second."""
-        now = time.monotonic()
+        now = _clock()
         if now >= self._look_again:
             self._look()
             self._look_again = now + _LOOK
@@ -226,13 +227,13 @@ def watched(
         @functools.wraps(method)
         def door(self: W, /, *args: P.args, **kwargs: P.kwargs) -> R:
             watch = self.watch
-            if not watch.listening and not rare:
+            if not rare and not watch.listening:
                 result = method(self, *args, **kwargs)
             else:
                 with watch.span(verb, {"degraded": self.degraded}) as told:
                     result = method(self, *args, **kwargs)
                     told.update(tell(result))
-            watch.count(call)
+            watch.count(call, 1)
             if tally is not None:
                 for name, n in tally(result).items():
                     watch.count(name, n)
