@@ -172,6 +172,7 @@ class Indexer(Availability):
     def held_still(self) -> Iterator[VectorIndex]:
         """The index, flushed, and nothing of this process writes to it inside. Raises IndexUnavailableError."""
         with self._turn():
+            self.index()  # opened first: one that was lost marks everything as to be written
             self.flush()
             try:
                 yield self.index()

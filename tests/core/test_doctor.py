@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from memorybank.errors import EmbeddingError
+from memorybank.index import ChromaIndex
 from memorybank.models import Finding
 from memorybank.records import banks
 from memorybank.store import MemoryStore
@@ -104,6 +105,19 @@ def test_when_most_is_missing_the_index_is_made_anew(open_store: OpenStore, fold
     assert "rebuilt with 300 vectors" in _index(store, repair=True).detail
     assert embedder.embedded == 300
     assert _index(store).ok
+
+
+def test_an_index_that_was_lost_is_written_before_it_is_compared(open_store: OpenStore, folder: Path) -> None:
+    """A process killed while it made the index anew leaves it empty: the doctor's look fills it, in one go."""
+    store = open_store(chroma=None)
+    store.bank("gary").add([user(f"fact number{i}") for i in range(20)], session="s")
+    store.flush()
+    store.close()
+    ChromaIndex.open(folder / "chroma", reset=True).close()
+    store = open_store(chroma=None)
+    assert _index(store).ok
+    assert store.bank("gary").stats().unindexed == 0
+    assert store.runtime.indexer.index().count(_uid(store)) == 20
 
 
 class Picky(Counting):
