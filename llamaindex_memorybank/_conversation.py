@@ -10,7 +10,7 @@ from datetime import date
 from typing import Literal
 
 from llamaindex_memorybank._convert import has_tool_calls, to_chat
-from memorybank import Context, MemoryBank, MemoryBankError, Message
+from memorybank import Context, InvalidInputError, MemoryBank, MemoryBankError, Message, StoreError
 from memorybank.rewinding import Shown, read, read_end, reset, rewrite
 
 logger: logging.Logger = logging.getLogger("memorybank.llamaindex")
@@ -81,10 +81,34 @@ class Conversation:
                 batch = list(self._queue)
             if not batch:
                 return
-            stored = self.bank.add(batch, session=self.session)
+            refused: list[Message] = []
+            try:
+                stored = self.bank.add(batch, session=self.session)
+            except StoreError:  # nothing can be stored at present
+                raise
+            except Exception:
+                if len(batch) == 1:
+                    raise
+                stored, refused = self._one_by_one(batch)
             with self._queue_lock:
-                del self._queue[: len(batch)]
+                self._queue[: len(batch)] = refused
         self._settle(stored)
+        if refused:
+            raise InvalidInputError(
+                f"{len(refused)} of {len(batch)} messages are refused, the others are stored"
+            )
+
+    def _one_by_one(self, batch: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+        """What of a batch can be stored, and what not: one bad message must not hold back all that follow."""
+        stored: list[Message] = []
+        refused: list[Message] = []
+        for message in batch:
+            try:
+                stored += self.bank.add([message], session=self.session)
+            except Exception as error:  # noqa: BLE001 - a redaction may raise anything; it is reported and kept
+                self.report("a message is kept in this process until it can be written", error)
+                refused.append(message)
+        return stored, refused
 
     def _settle(self, stored: Sequence[Message]) -> None:
         """At the end of a turn: credit what the answer used; once a day, let finished days be summed up."""
@@ -126,13 +150,16 @@ class Conversation:
     def everything(self) -> list[Message]:
         """All that the session shows."""
         self.flush()
-        return [*read(self.bank, self.session), *self._waiting()]
+        waiting = self._waiting()  # before reading: what another thread writes meanwhile is in one of the two
+        found = read(self.bank, self.session)
+        return [*found, *_unread(waiting, found)]
 
     def end(self, enough: Callable[[Sequence[Message]], bool]) -> Shown:
         """The end of what the session shows, see ``rewinding.read_end``."""
         self.flush()
+        waiting = self._waiting()
         found = read_end(self.bank, self.session, enough)
-        return replace(found, messages=(*found.messages, *self._waiting()))
+        return replace(found, messages=(*found.messages, *_unread(waiting, found.messages)))
 
     def _waiting(self) -> list[Message]:
         with self._queue_lock:
@@ -170,6 +197,12 @@ class Conversation:
             self._recalled = (turn, found)
             self._uncredited = found if self._credit == "used" else None
             return found
+
+
+def _unread(waiting: Sequence[Message], found: Sequence[Message]) -> list[Message]:
+    """What waits to be written and is not among what was read."""
+    ids = {message.id for message in found if message.id is not None}
+    return [message for message in waiting if message.id not in ids]
 
 
 def turn_of(messages: Sequence[Message], query: str | None) -> tuple[Turn | None, bool]:

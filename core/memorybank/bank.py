@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from typing import Literal
@@ -11,7 +12,7 @@ from memorybank.bank_base import Time
 from memorybank.bank_keeping import BankKeeping
 from memorybank.bank_reading import BankReading
 from memorybank.clock import to_utc
-from memorybank.errors import InvalidInputError
+from memorybank.errors import InvalidInputError, StoreError
 from memorybank.hierarchy import consolidation
 from memorybank.hierarchy.consolidation import Progress
 from memorybank.hierarchy.due import due, standing
@@ -27,6 +28,8 @@ from memorybank.intake import (
 )
 from memorybank.models import Consolidated, Context, Level, Memory, Message, Recalled
 from memorybank.watch import watched
+
+logger = logging.getLogger("memorybank.bank")
 
 
 class MemoryBank(BankReading, BankKeeping):
@@ -130,11 +133,20 @@ class MemoryBank(BankReading, BankKeeping):
             query, k, levels, since, until, session, now, min_score, include_archived, asking
         )
         recalled = recalling.recall(self._runtime, self._owner, request)
-        if reinforce and not self._runtime.database.read_only:
-            reinforcing.reinforce(
-                self._runtime, self._owner, [r.memory for r in recalled], asking=asking, now=request.now
-            )
+        if reinforce:
+            self._credit(recalled, asking, request.now)
         return recalled
+
+    def _credit(self, recalled: Sequence[Recalled], asking: str | None, now: datetime) -> None:
+        """Credit what a recall returns. Where that cannot be stored (a full disk), what was found counts more."""
+        if self._runtime.database.read_only:
+            return
+        try:
+            reinforcing.reinforce(
+                self._runtime, self._owner, [r.memory for r in recalled], asking=asking, now=now
+            )
+        except StoreError as error:
+            logger.warning("what was recalled could not be credited: %s", error)
 
     @watched("reinforce", telling.credited)
     def reinforce(
@@ -186,7 +198,7 @@ class MemoryBank(BankReading, BankKeeping):
         """
         check_count(max_tokens, "max_tokens")
         if window is not None:
-            check_count(window, "window")
+            window = check_count(window, "window")
         request = self._request(query, k, levels, None, None, None, now, min_score, False, session)
         context = composing.context(
             self._runtime,
@@ -197,14 +209,8 @@ class MemoryBank(BankReading, BankKeeping):
             language=self._language,
             shown=check_shown(shown),
         )
-        if reinforce and not self._runtime.database.read_only:
-            reinforcing.reinforce(
-                self._runtime,
-                self._owner,
-                [r.memory for r in context.recalled],
-                asking=session,
-                now=request.now,
-            )
+        if reinforce:
+            self._credit(context.recalled, session, request.now)
         return context
 
     def _request(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
@@ -20,6 +22,8 @@ from memorybank.records.banks import BankRow
 from memorybank.records.memories import Features, Row
 from memorybank.records.types import unpack_vectors
 from memorybank.retrieval.corpus import Corpus
+
+logger = logging.getLogger("memorybank.resident")
 
 _BYTES_PER_ROW = 600  # what the columns, maps and postings of a row take, about
 
@@ -76,7 +80,7 @@ class Resident:
 
     def snapshot(self, connection: Connection, bank: BankRow, *, vectors: bool) -> Snapshot:
         """The bank as of ``bank.rev``; ``vectors`` asks for the matrix to be in memory as well."""
-        with self._lock:
+        with self._lock, self._whole():
             if self._rev < bank.floor or self._rev < 0:
                 self._clear()
                 self._arrays.fill(
@@ -96,6 +100,24 @@ class Resident:
                 self._snapshot = self._build(self._vectors)
             return self._snapshot
 
+    @contextlib.contextmanager
+    def _whole(self) -> Iterator[None]:
+        """All of a change or nothing: half-changed arrays would answer wrongly from then on, or not at all."""
+        try:
+            yield
+        except BaseException:
+            self._clear()
+            raise
+
+    @contextlib.contextmanager
+    def _told(self) -> Iterator[None]:
+        """As ``_whole``, for what is stored already: the arrays are read from the records when asked again."""
+        try:
+            with self._lock, self._whole():
+                yield
+        except Exception as error:  # noqa: BLE001 - most likely MemoryError; the write must not be reported as failed
+            logger.warning("a bank in memory was let go: %s", type(error).__name__)
+
     def _build(self, vectors: Growing[np.float32] | None) -> Snapshot:
         arrays = self._arrays
         corpus = arrays.corpus(None if vectors is None else vectors.view())
@@ -103,7 +125,7 @@ class Resident:
 
     def added(self, rev: int, rows: Sequence[Row | Completion], found: Mapping[int, Features]) -> None:
         """Take over what this process has just written as revision ``rev``, without reading it back."""
-        with self._lock:
+        with self._told():
             if not self._next(rev):
                 return
             known = self._arrays.row_of
@@ -125,7 +147,7 @@ class Resident:
         self, rev: int, keys: Sequence[int], linked: Mapping[tuple[int, int], float], seconds: float
     ) -> None:
         """Take over a reinforcement that this process has just written as revision ``rev``."""
-        with self._lock:
+        with self._told():
             if self._next(rev) and all(key in self._arrays.row_of for key in keys):
                 self._arrays.reinforce(keys, seconds)
                 self._arrays.link(linked)

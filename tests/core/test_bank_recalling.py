@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from memorybank import reinforcing
 from memorybank.bank import MemoryBank
-from memorybank.errors import InvalidInputError, ReadOnlyError
+from memorybank.errors import InvalidInputError, ReadOnlyError, StoreError
 from memorybank.models import Level
 from memorybank.store import MemoryStore
 from memorybank.testing import FrozenClock
@@ -280,3 +281,19 @@ def test_the_language_of_the_block_is_that_of_the_memories(store: MemoryStore, c
     assert texts[2].startswith(prefixes.pop()[:200])
     english = store.bank("小满", language="en")
     assert "Memories of earlier conversations" in english.context("豆包住在哪里？", reinforce=False).text
+
+
+def test_what_was_found_is_returned_though_it_cannot_be_credited(
+    store: MemoryStore, bank: MemoryBank, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """On a full disk reading goes on: the credit is lost, with a warning, and not the turn."""
+    bank.add([user("My cat is called Mochi.")], session="s")
+
+    def full(*given: object, **more: object) -> None:
+        raise StoreError("the disk is full")
+
+    monkeypatch.setattr(reinforcing, "reinforce", full)
+    assert bank.recall("cat")[0].memory.strength == 1
+    assert "Mochi" in bank.context("What is my cat called?").text
+    assert [record.levelname for record in caplog.records] == ["WARNING", "WARNING"]
+    assert "Mochi" not in caplog.text

@@ -183,3 +183,32 @@ def test_progress_shows_nothing_on_a_pipe_and_changes_nothing(capsys):
         embed_documents(HashEmbedder(), ["a", "b"]),
     )
     assert capsys.readouterr() == ("", "")
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda v: np.ma.MaskedArray(v),
+        lambda v: np.asfortranarray(v),
+        lambda v: v * np.float32(1e30),
+        lambda v: v * np.float32(1e-8),
+        lambda v: v.astype(">f4"),
+        lambda v: v.tolist(),
+    ],
+)
+def test_whatever_holds_the_numbers_gives_the_same_unit_vectors(made):
+    """Subclasses, layouts and lengths beyond what float32 can square: one result, and no warning."""
+    inner = HashEmbedder(16)
+    odd = CallableEmbedder(lambda texts: made(inner.embed_documents(texts)), dimension=16, name="odd")
+    plain = embed_documents(inner, ["a cat", "a dog"])
+    assert np.allclose(embed_documents(odd, ["a cat", "a dog"]), plain, atol=1e-6)
+
+
+def test_complex_numbers_are_refused():
+    """Their imaginary part would be dropped in silence."""
+    odd = CallableEmbedder(
+        lambda texts: np.ones((len(texts), 4), dtype=np.complex64), dimension=4, name="odd"
+    )
+    with pytest.raises(EmbeddingError, match="complex"):
+        embed_documents(odd, ["a cat"])

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from datetime import UTC, datetime
 
+import pytest
+
+from memorybank.arrays import Arrays
 from memorybank.bank import MemoryBank
 from memorybank.clock import zone_of
 from memorybank.records import banks
@@ -97,3 +101,31 @@ def test_a_new_embedder_starts_the_arrays_anew(open_store: OpenStore) -> None:
     assert texts(bank.recall("bird", k=1)) == ["user: a bird"]
     assert bank.recall("cat", k=1)[0].similarity > 0.2
     assert held(store, bank) == loaded(store, bank)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, MemoryError])
+@pytest.mark.parametrize("step", ["_join", "_register", "corpus"])
+def test_a_change_that_is_broken_off_is_made_anew(
+    error: type[BaseException], step: str, store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever interrupts a change of the arrays, the message is stored, and the next recall is whole."""
+    bank = store.bank("gary", timezone="UTC")
+    for i in range(6):
+        bank.add([{"role": "user", "content": f"cat number {i}"}], session="s")
+    bank.recall("cat")
+    real, calls = getattr(Arrays, step), []
+
+    def once(self: Arrays, *given: object) -> object:
+        calls.append(step)
+        if len(calls) == 1:
+            raise error
+        return real(self, *given)
+
+    monkeypatch.setattr(Arrays, step, once)
+    with contextlib.suppress(error):
+        bank.add([{"role": "user", "content": "a dog called Rex"}], session="s")
+        bank.recall("dog")
+    assert calls
+    for _ in range(2):
+        assert bank.recall("dog called Rex", k=1)[0].memory.text.endswith("a dog called Rex")
+    assert len(bank.recall("cat", k=20, min_score=None)) >= 6

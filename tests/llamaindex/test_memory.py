@@ -360,6 +360,34 @@ def test_a_failing_put_keeps_the_turn_and_the_message(
     assert [message.content for message in again.get_all()] == ["a", "b", "c", "d"]
 
 
+def test_one_message_that_is_refused_holds_back_no_other(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A redaction that fails on one message: the others are written, it is shown here, reported, and tried again."""
+    errors: list[Exception] = []
+    original, refusing = MemoryBank.add, ["poison"]
+
+    def add(bank: MemoryBank, messages: Any, *args: Any, **kwargs: Any) -> Any:
+        if any(word in message.text for message in messages for word in refusing):
+            raise RuntimeError("cannot be redacted")
+        return original(bank, messages, *args, **kwargs)
+
+    monkeypatch.setattr(MemoryBank, "add", add)
+    memory = MemoryBankMemory.from_defaults(
+        store=store, user_id="gary", session_id="s", on_error=errors.append
+    )
+    for message in (user("one"), user("poison"), user("two"), assistant("three")):
+        memory.put(message)
+    assert not memory.flush()
+    assert errors
+    again = MemoryBankMemory.from_defaults(store=store, user_id="gary", session_id="s")
+    assert [message.content for message in again.get_all()] == ["one", "two", "three"]
+    assert [message.content for message in memory.get_all()] == ["one", "two", "three", "poison"]
+    refusing.clear()
+    assert memory.flush()
+    assert [message.content for message in again.get_all()] == ["one", "two", "three", "poison"]
+
+
 def test_without_on_error_it_is_logged_without_words(
     memory: MemoryBankMemory, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -64,11 +64,14 @@ def _ready(text: object, embedder: Embedder, which: str) -> str:
 
 
 def _unit(embedder: Embedder, raw: ArrayLike, shape: tuple[int, ...]) -> NDArray[np.float32]:
-    if isinstance(raw, np.ndarray) and raw.dtype == np.float32 and raw.shape == shape:
-        squares = np.vecdot(raw, raw)
+    if type(raw) is np.ndarray and raw.dtype == np.float32 and raw.shape == shape:
+        with np.errstate(all="ignore"):  # what overflows goes the long way
+            squares = np.vecdot(raw, raw)
         if squares.min(initial=1.0) > _SAFE_LEAST and squares.max(initial=1.0) < _SAFE_MOST:  # no NaN passes
             made: NDArray[np.float32] = raw / np.sqrt(squares)[..., None]
             return made
+    if isinstance(raw, np.ndarray) and np.iscomplexobj(raw):
+        raise EmbeddingError(f"embedder {embedder.name!r} returned complex numbers; the vectors are refused")
     try:
         # Through float64, so that values beyond float32 are scaled down instead of becoming infinite.
         vectors = np.asarray(raw, dtype=np.float64)

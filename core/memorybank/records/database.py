@@ -162,9 +162,7 @@ class Database:
         if self._closed:
             raise StoreError(f"{self.where} is closed; open the store again")
         if self._process != os.getpid():
-            # A forked child: SQLite's connections, and locks that other threads held, are the parent's.
-            if self._lending is not None:
-                self._lending.forked()
+            # A forked child: a server's connections, and locks that other threads held, are the parent's.
             self.engine.dispose(close=False)
             self._writer = threading.RLock() if self.path is not None else contextlib.nullcontext()
             self._process = os.getpid()
