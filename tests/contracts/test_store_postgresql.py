@@ -42,7 +42,6 @@ from tests.core.hierarchy.test_digest import (
 from tests.core.hierarchy.test_marks import test_an_export_takes_the_marks_along
 from tests.core.test_bank_adding import (
     test_a_half_known_batch_adds_the_rest,
-    test_an_add_is_one_transaction,
     test_an_id_belongs_to_its_session,
     test_everything_about_a_message_is_kept,
     test_order_is_the_order_of_adding_whatever_the_times,

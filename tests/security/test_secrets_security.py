@@ -66,6 +66,7 @@ def test_a_busy_and_failing_session(
 ) -> None:
     """All loggers at DEBUG, tracebacks included: every verb, an embedder and a model that quote, refused calls."""
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="memorybank")
     answers: Any = {"good": ScriptedLLM([f"{TOKEN} day."] * 50), "garbage": ScriptedLLM([*GARBAGE] * 9)}
     embedder = Talkative(64)
     store = open_store(llm=answers.get(model, _quoting), embedder=embedder, chroma=False)
@@ -118,6 +119,7 @@ def test_a_database_error_hides_what_was_to_be_stored(open_store: OpenStore, fol
 def test_passwords_and_tokens(caplog: pytest.LogCaptureFixture) -> None:
     """Of PostgreSQL's address and of the Chroma server's proxy: neither in errors nor in what is printed."""
     caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="memorybank")
     with pytest.raises(MemoryBankError) as caught:
         MemoryStore.open(
             database=f"postgresql+psycopg://u:{TOKEN}@127.0.0.1:9/none", embedder=None, chroma=False

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import logging
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,17 @@ Run = Callable[..., Result]
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
     return tmp_path / "memory"
+
+
+@pytest.fixture(autouse=True)
+def loggers() -> Iterator[None]:
+    """The command line sets up the process's logging; the tests that follow in this process have their own."""
+    names = ("memorybank", "memorybank.consolidation")
+    before = [(logging.getLogger(name).handlers[:], logging.getLogger(name).level) for name in names]
+    yield
+    for name, (handlers, level) in zip(names, before, strict=True):
+        logging.getLogger(name).handlers[:] = handlers
+        logging.getLogger(name).setLevel(level)
 
 
 @pytest.fixture
