@@ -29,7 +29,7 @@ from memorybank.intake import (
 from memorybank.models import Consolidated, Context, Level, Memory, Message, Recalled
 from memorybank.watch import watched
 
-logger = logging.getLogger("memorybank.bank")
+logger: logging.Logger = logging.getLogger("memorybank.bank")
 
 
 class MemoryBank(BankReading, BankKeeping):

@@ -23,7 +23,7 @@ from memorybank.records.memories import Features, Row
 from memorybank.records.types import unpack_vectors
 from memorybank.retrieval.corpus import Corpus
 
-logger = logging.getLogger("memorybank.resident")
+logger: logging.Logger = logging.getLogger("memorybank.resident")
 
 _BYTES_PER_ROW = 600  # what the columns, maps and postings of a row take, about
 
