@@ -123,7 +123,7 @@ def _(step: Asked, console: Console) -> None:
 
 @show.register
 def _(step: Faded, console: Console) -> None:
-    _title(console, f"{step.now:%d %B %Y}: seven months later, the companion preset forgets")
+    _title(console, f"{step.now:%d %B %Y}: months later, the companion preset forgets")
     planned = step.planned
     same = "; then done, the same" if planned.archived == step.done.archived else "; done differently"
     console.print(f"Dry run: {len(planned.archived)} would be archived, {len(planned.kept)} kept{same}.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
@@ -50,9 +51,13 @@ class _Place:
 
 @dataclass(slots=True)
 class _Ids:
-    """Ids for messages without one: a digest of owner, session, role, time and text, and which copy it is."""
+    """Ids for messages without one: a digest of owner, session, role, time and text, and which copy it is.
+
+    ``said`` is when the last message of each owner's session was said.
+    """
 
     seen: Counter[str] = field(default_factory=Counter)
+    said: dict[tuple[str, str | None], datetime] = field(default_factory=dict)
 
     def make(self, *parts: object) -> str:
         plain = "\x1f".join(str(part) for part in parts).encode("utf-8", "surrogatepass")
@@ -119,6 +124,10 @@ def _message(value: dict[str, Any], place: _Place, options: ImportOptions, ids: 
     if owner is None:
         raise ImportFormatError(f"{place.where}: the file names no owner; give one with --owner.")
     session = _name(value, _SESSION_KEYS) or place.session
+    # A message without a time was said with the one before it, not when it is imported.
+    at = at or ids.said.get((owner, session))
+    if at is not None:
+        ids.said[owner, session] = at
     own = value.get("id")
     given = isinstance(own, str | int) and not isinstance(own, bool) and str(own).strip()
     identifier = str(own) if given else ids.make(owner, session, role, stamp, text)

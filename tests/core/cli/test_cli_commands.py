@@ -228,3 +228,11 @@ def test_export_and_import_of_the_export(filled: Run, tmp_path: Path, store: Pat
         kept = data(filled("show", "timeline", "--owner", "Ann", "--store", other, "--json"))
         assert kept["timeline"] == data(filled("show", "timeline", "--owner", "Ann", "--json"))["timeline"]
         assert kept["stats"]["messages"] == 6
+
+
+def test_the_demo_as_json(run: Run, tmp_path: Path) -> None:
+    """Every step of the ten days is a JSON value, days among them."""
+    said = json.loads(run("demo", "--language", "zh", "--json", "--plots", str(tmp_path)).stdout)
+    steps = {step["step"] for step in said["zh"]}
+    assert {"faded", "explained"} & steps
+    assert all(isinstance(step["what"], dict) for step in said["zh"])

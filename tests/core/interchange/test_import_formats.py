@@ -377,3 +377,15 @@ def test_unknown_time_shapes_raise_nothing(tmp_path: Path) -> None:
     assert len(problems(found)) == len(stamps)
     with pytest.raises(ImportFormatError):
         list(read(tmp_path / "file", "csv"))
+
+
+def test_a_message_without_a_time_was_said_with_the_one_before_it(tmp_path: Path) -> None:
+    """A reply that has no time of its own stays beside its question; before the first time there is none."""
+    talk = [
+        {"role": "user", "content": "Early.", "user_id": "gary"},
+        {"role": "user", "content": "My cat is Mochi.", "at": "2026-03-02T09:30:00", "user_id": "gary"},
+        {"role": "assistant", "content": "A lovely name.", "user_id": "gary"},
+    ]
+    early, question, reply = records(items(tmp_path, {"messages": talk}))
+    assert early.message.at is None
+    assert reply.message.at == question.message.at == datetime(2026, 3, 2, 9, 30)
