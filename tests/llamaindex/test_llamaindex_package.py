@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import llamaindex_memorybank
+from tests.typing.strict import passes
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,13 +45,4 @@ def test_the_frameworks_namespace_is_left_alone() -> None:
 @pytest.mark.slow
 def test_user_code_type_checks() -> None:
     """tests/typing/llamaindex_usage.py passes mypy --strict with the installed LlamaIndex."""
-    pytest.importorskip("mypy", reason="mypy is not installed")
-    usage = ROOT / "tests" / "typing" / "llamaindex_usage.py"
-    run = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", str(usage)],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-    )
-    assert run.returncode == 0, run.stdout + run.stderr
+    passes("llamaindex_usage.py")

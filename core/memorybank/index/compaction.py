@@ -11,12 +11,12 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import subprocess
-import sys
 import uuid
 from contextlib import closing
 from pathlib import Path
 
 from memorybank.errors import IndexUnavailableError
+from memorybank.index.apart import run_apart
 
 DATABASE_NAME = "chroma.sqlite3"
 
@@ -27,19 +27,8 @@ def compact(folder: Path, timeout: float = 600.0) -> None:
     Takes time in proportion to Chroma's database, which holds ids and no vectors. ``timeout`` in seconds. Raises
     IndexUnavailableError.
     """
-    root = str(Path(__file__).resolve().parents[2])
-    start = "import sys, memorybank.index.compaction as c; c.main(sys.argv[1])"
-    program = f"import sys; sys.path.insert(0, {root!r}); {start}"
     try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter and program; the folder is one argument
-            [sys.executable, "-c", program, str(folder)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout,
-            check=False,
-        )
+        done = run_apart(__name__, folder, timeout)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise IndexUnavailableError(
             f"the Chroma folder {folder} could not be compacted: {type(error).__name__}", "down"

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from memorybank.errors import IndexUnavailableError
+from memorybank.index.apart import run_apart
 
 NEWEST = 400
 """Rows per collection whose vectors are read back: the index is saved every 200, so the newest are at risk.
@@ -25,21 +26,8 @@ def probe(folder: Path, timeout: float) -> None:
 
     Raises IndexUnavailableError, ``damaged``, if that process crashed, hung or met an error.
     """
-    # the child has to find the same package, also where it is imported from a checkout
-    root = str(Path(__file__).resolve().parents[2])
-    program = (
-        f"import sys; sys.path.insert(0, {root!r}); import memorybank.index.probe as p; p.main(sys.argv[1])"
-    )
     try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter and program; the folder is one argument
-            [sys.executable, "-c", program, str(folder)],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=timeout,
-            check=False,
-        )
+        done = run_apart(__name__, folder, timeout)
     except subprocess.TimeoutExpired:
         raise IndexUnavailableError(
             f"the Chroma folder {folder} did not answer within {timeout:g} s; rebuild the index", "damaged"

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam
 
 from memorybank.clock import from_micros, to_micros
 from memorybank.models import Message
-from memorybank.records.schema import messages, sessions
+from memorybank.records.schema import last_key, messages, sessions
 from memorybank.records.statements import Statement
 
 _COLUMNS = (
@@ -105,10 +105,8 @@ def last(
 
 def last_of_role(connection: Connection, session: int, n: int | None, role: str) -> Sequence[Any]:
     """Rows of one role, newest first."""
-    if n is not None:
-        return _LAST_OF_ROLE.all(connection, {"p_session": session, "p_role": role, "p_n": n})
-    query = sa.select(*_COLUMNS).where(messages.c.session == session, messages.c.role == role)
-    return connection.execute(query.order_by(messages.c.position.desc())).all()
+    most = last_key(0) if n is None else n  # more than a bank has keys for
+    return _LAST_OF_ROLE.all(connection, {"p_session": session, "p_role": role, "p_n": most})
 
 
 def of_bank(connection: Connection, bank: int, owner: str) -> list[Message]:
