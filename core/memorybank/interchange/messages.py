@@ -9,7 +9,8 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from memorybank.errors import ImportFormatError
+from memorybank.clock import to_utc, zone_of
+from memorybank.errors import ImportFormatError, InvalidInputError
 from memorybank.interchange.source import Located
 from memorybank.interchange.times import parse_time
 from memorybank.interchange.values import ImportOptions, ImportRecord, Item, Problem, Severity
@@ -27,6 +28,7 @@ _TIME_KEYS = ("at", "timestamp", "created_at", "create_time", "time", "date")
 _OWNER_KEYS = ("owner", "user_id")
 _SESSION_KEYS = ("session", "session_id", "thread_id", "conversation_id")
 _LISTS = ("messages", "conversations")
+_UTC = zone_of("UTC")
 
 
 def matches(value: Any) -> bool:
@@ -126,12 +128,21 @@ def _message(value: dict[str, Any], place: _Place, options: ImportOptions, ids: 
     session = _name(value, _SESSION_KEYS) or place.session
     # A message without a time was said with the one before it, not when it is imported.
     at = at or ids.said.get((owner, session))
-    if at is not None:
+    if at is not None and _plausible(at):
         ids.said[owner, session] = at
     own = value.get("id")
     given = isinstance(own, str | int) and not isinstance(own, bool) and str(own).strip()
     identifier = str(own) if given else ids.make(owner, session, role, stamp, text)
     return ImportRecord(owner, session, Message(role, text, at, identifier, _name(value, ("name",))))
+
+
+def _plausible(at: datetime) -> bool:
+    """Whether a bank would take this time: what it refuses must not be refused of the messages that follow too."""
+    try:
+        to_utc(at, _UTC)
+    except InvalidInputError:
+        return False
+    return True
 
 
 def text_of(content: Any) -> str | None:

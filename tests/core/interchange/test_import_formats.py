@@ -389,3 +389,14 @@ def test_a_message_without_a_time_was_said_with_the_one_before_it(tmp_path: Path
     early, question, reply = records(items(tmp_path, {"messages": talk}))
     assert early.message.at is None
     assert reply.message.at == question.message.at == datetime(2026, 3, 2, 9, 30)
+
+
+def test_an_absurd_time_is_not_handed_on(tmp_path: Path) -> None:
+    """What a bank refuses of one message it does not refuse of those that follow."""
+    talk = [
+        {"role": "user", "content": "Odd.", "at": "0001-01-01T00:00:00", "user_id": "gary"},
+        {"role": "user", "content": "Fine.", "user_id": "gary"},
+    ]
+    odd, fine = records(items(tmp_path, {"messages": talk}))
+    assert odd.message.at == datetime(1, 1, 1)
+    assert fine.message.at is None
