@@ -29,7 +29,7 @@ from memorybank.cli import (
     showing,
     upkeep,
 )
-from memorybank.cli.output import error_json, error_line
+from memorybank.cli.output import error_json, error_line, note
 from memorybank.errors import ImportFormatError, InvalidInputError, MemoryBankError
 
 FAILED, USAGE = 1, 2
@@ -55,6 +55,16 @@ GROUPS = (
 class ErrorGroup(TyperGroup):
     """Errors raised on purpose become one line on stderr; anything else too, unless debugging."""
 
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        """Read the options that stand before the command. Raises ``typer.Exit`` for those there are not."""
+        json = "--json" in args
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except Exception as error:
+            if _is_usage(error):
+                raise _misused(error, json) from None
+            raise
+
     def invoke(self, ctx: Any) -> Any:
         """Run the command. Raises ``typer.Exit`` with the code for an error."""
         json = _wants_json(ctx)
@@ -68,10 +78,8 @@ class ErrorGroup(TyperGroup):
         except (MemoryBankError, ImportError) as error:
             raise _failed(error, str(error), FAILED, json) from None
         except Exception as error:
-            if json and hasattr(
-                error, "format_message"
-            ):  # typer's own: what was typed is no command or option
-                raise _failed(error, error.format_message(), USAGE, json) from None
+            if _is_usage(error):
+                raise _misused(error, json) from None
             if _is_control_flow(error) or os.environ.get(DEBUG_VARIABLE):
                 raise
             message = f"{_place(error)} (a defect of memorybank; {DEBUG_VARIABLE}=1 shows the traceback)"
@@ -90,6 +98,22 @@ def _failed(error: Exception, message: str, code: int, json: bool) -> typer.Exit
     else:
         error_line(message)
     return typer.Exit(code)
+
+
+def _is_usage(error: Exception) -> bool:
+    """Typer's own: what was typed is no command, option or value of one. A group without a command shows its help."""
+    return hasattr(error, "format_message") and type(error).__name__ != "NoArgsIsHelpError"
+
+
+def _misused(error: Any, json: bool) -> typer.Exit:
+    """One line says what is wrong, the next how to see what there is."""
+    said = error.format_message().rstrip(".")
+    exit_ = _failed(error, said, USAGE, json)
+    context = getattr(error, "ctx", None)
+    if not json and context is not None:
+        shows = "lists the commands" if hasattr(context.command, "commands") else "shows what can be given"
+        note(f"hint: {context.command_path} --help {shows}")
+    return exit_
 
 
 def _is_control_flow(error: Exception) -> bool:

@@ -26,6 +26,7 @@ from memorybank.cli.options import (
     PolicyOption,
     StoreOption,
     any_store,
+    checked_zone,
     parsed_time,
     policy_named,
 )
@@ -83,11 +84,12 @@ def chat(
     Without a model it says how to set one, and still records and recalls. With input from a pipe each line is
     said in turn; --json prints a JSON value a line.
     """
+    zone = checked_zone(timezone)
     answering = chat_model_named(model, url, timeout)
     writing = model_named(model, url, timeout)
     instruction = None if system is None else _instruction(system)
     with quiet_summaries(), any_store(store, embedder, llm=writing) as opened:
-        bank = opened.bank(owner, timezone=timezone, policy=policy_named(policy))
+        bank = opened.bank(owner, timezone=zone, policy=policy_named(policy))
         clock = _clock(parsed_time(now, "--now"), bank)
         spoken = _language(language, bank)
         today = clock().astimezone(ZoneInfo(bank.timezone)).date().isoformat()

@@ -17,6 +17,7 @@ from memorybank.cli.options import (
     PolicyOption,
     StoreOption,
     any_store,
+    checked_zone,
     policy_named,
 )
 from memorybank.cli.output import note
@@ -75,6 +76,7 @@ def companion(
     It listens on this machine alone, and nothing leaves it but what a model that you name is asked. Without a
     model the companion only quotes what it remembers.
     """
+    zone = checked_zone(timezone)
     identify = _identify(auth, header, proxies)
     check_bind(host, identify)
     try:
@@ -96,7 +98,7 @@ def companion(
             model or url or "",
             identify,
             policy=policy_named(policy),
-            timezone=timezone,
+            timezone=zone,
             memories=max_tokens,
         )
         serving.serve(made, host=host, port=port, ready=ready)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime, timedelta
 from typing import Annotated, Any
+from zoneinfo import ZoneInfo
 
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
+from memorybank.bank import MemoryBank
 from memorybank.cli.models import ModelOption, UrlOption, model_named
 from memorybank.cli.options import (
     DEFAULT_STORE,
@@ -19,7 +22,8 @@ from memorybank.cli.options import (
     known_bank,
     parsed_time,
 )
-from memorybank.cli.output import clean, emit_json, err, note, out
+from memorybank.cli.output import clean, counted, emit_json, err, note, out
+from memorybank.clock import to_utc
 from memorybank.hierarchy.settings import HierarchySettings
 from memorybank.models import Consolidated
 
@@ -51,26 +55,48 @@ def consolidate(
     And what they amount to together.
     Without a model they are quotes.
     """
+    moment = parsed_time(now, "--now")
     writer = model_named(model, url, timeout)
     with existing_store(store, embedder, llm=writer) as opened:
         bank = known_bank(opened, owner)
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        with Progress(*columns, console=err(), transient=True, disable=json) as bar:
+        console = err()
+        silent = json or not console.is_terminal
+        with Progress(*columns, console=console, transient=True, disable=silent) as bar:
             task = bar.add_task("days", total=None)
             done = bank.consolidate(
                 until=until,
-                now=parsed_time(now, "--now"),
+                now=moment,
                 settings=HierarchySettings(timeout=timeout),
                 progress=lambda what, at, total: bar.update(
                     task, description=what, completed=at, total=total
                 ),
             )
+        idle = _nothing(bank, until, moment)
     if json:
         emit_json({"owner": owner, **_figures(done)})
     else:
         _report(done)
+        if not (done.made or done.updated or done.failed):
+            out().print(idle, soft_wrap=True)
     if done.failed:
         raise typer.Exit(FAILED)
+
+
+def _nothing(bank: MemoryBank, until: str | None, now: datetime | None) -> str:
+    """Why there was nothing to write: no day is over yet, or each one is written already."""
+    zone = ZoneInfo(bank.timezone)
+    today = (bank.runtime.clock() if now is None else to_utc(now, zone, "now")).astimezone(zone).date()
+    last = today - timedelta(days=1) if until is None else date.fromisoformat(until)
+    stats = bank.stats()
+    if stats.first is None or stats.last is None:
+        return "nothing to do: there are no messages"
+    ended = stats.last.astimezone(zone).date()
+    rest = f"a day is written once it is over, or now with --until {ended}"
+    if stats.first.astimezone(zone).date() > last:
+        return f"nothing to do: no message is from {last} or before; {rest}"
+    written = f"nothing to do: every day up to {last} is written already"
+    return written if ended <= last else f"{written}; {rest}"
 
 
 def _figures(done: Consolidated) -> dict[str, Any]:
@@ -86,10 +112,11 @@ def _figures(done: Consolidated) -> dict[str, Any]:
 
 def _report(done: Consolidated) -> None:
     console = out()
-    console.print(f"{len(done.made)} texts made, {len(done.updated)} written anew, {len(done.failed)} failed")
+    made = counted(len(done.made), "text")
+    if done.made or done.updated or done.failed:
+        console.print(f"{made} made, {len(done.updated)} written anew, {len(done.failed)} failed")
     if done.calls:
-        console.print(
-            f"{done.calls} calls of the model, {done.prompt_tokens} tokens to it, {done.reply_tokens} from it"
-        )
+        calls, tokens = counted(done.calls, "call"), counted(done.prompt_tokens, "token")
+        console.print(f"{calls} of the model, {tokens} to it, {done.reply_tokens:,} from it")
     for failure in done.failed:
         note(f"{clean(failure.subject)}: {clean(failure.reason)}; tried again next time")

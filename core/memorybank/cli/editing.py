@@ -16,11 +16,13 @@ from memorybank.cli.options import (
     YesOption,
     any_store,
     by_prefix,
+    checked_zone,
+    confirmed,
     existing_store,
     known_bank,
     parsed_time,
 )
-from memorybank.cli.output import emit_json, out
+from memorybank.cli.output import counted, emit_json, out
 
 
 def register(app: typer.Typer) -> None:
@@ -39,8 +41,9 @@ def remember(
     json: JsonOption = False,
 ) -> None:
     """Store a note: something to be remembered explicitly. Makes the store and the owner if need be."""
+    zone = checked_zone(timezone)
     with any_store(store, embedder) as opened:
-        memory = opened.bank(owner, timezone=timezone).remember(text, at=parsed_time(at, "--at"))
+        memory = opened.bank(owner, timezone=zone).remember(text, at=parsed_time(at, "--at"))
     if json:
         emit_json(memory)
     else:
@@ -76,12 +79,13 @@ def delete(
     with existing_store(store) as opened:
         bank = known_bank(opened, owner)
         found = [by_prefix(bank, given).id for given in ids]
-        if not yes:
-            typer.confirm(f"Destroy {len(found)} memories of {owner!r}?", abort=True, err=True)
+        question = f"Destroy {counted(len(found), 'memory', 'memories')} of {owner!r}?"
+        confirmed(question, yes=yes, json=json)
         erased = bank.delete(found)
     if json:
         emit_json({"owner": owner, "deleted": found, "erased": erased})
     else:
         out().print(
-            f"deleted: {erased.memories} memories, {erased.messages} messages, {erased.vectors} vectors"
+            f"deleted: {counted(erased.memories, 'memory', 'memories')}, "
+            f"{counted(erased.messages, 'message')}, {counted(erased.vectors, 'vector')}"
         )

@@ -63,7 +63,8 @@ _HEADS = {**{f"recall@{k}": f"R@{k}" for k in RECALL_AT}, "mrr": "MRR", "ndcg@10
 
 app: typer.Typer = typer.Typer(
     name="eval",
-    help="Measure what is found again, on labelled conversations.",
+    help="Measure what is found again, on labelled conversations.\n\n"
+    "None come with MemoryBank: docs/evaluation.md says which files are read, and their shape.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -24,7 +24,9 @@ from memorybank.evaluation.memo import MemoEmbedder
 from memorybank.evaluation.running import Progress
 from memorybank.interchange import Problem, Severity
 
-FileArgument = Annotated[Path, typer.Argument(help="The conversations, with their questions.")]
+FileArgument = Annotated[
+    Path, typer.Argument(help="The conversations, with their questions (docs/evaluation.md).")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout instead of text.")]
 OutputOption = Annotated[
     Path | None, typer.Option("--output", "-o", help="Write the JSON object to this file as well.")

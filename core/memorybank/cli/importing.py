@@ -17,10 +17,11 @@ from memorybank.cli.options import (
     OwnerOption,
     StoreOption,
     any_store,
+    checked_zone,
     existing_store,
     known_bank,
 )
-from memorybank.cli.output import clean, emit_json, err, note, out, table
+from memorybank.cli.output import clean, counted, emit_json, err, note, out, table
 from memorybank.errors import ImportFormatError
 from memorybank.interchange import EXPORT, NAMES, ImportOptions, Item, Loaded, Problem, detect, load, read
 from memorybank.store import MemoryStore
@@ -60,6 +61,7 @@ def import_file(
     json: JsonOption = False,
 ) -> None:
     """Import conversations. Importing a file again adds nothing. Exit code 1 if a part of it was left out."""
+    zone = checked_zone(timezone)
     found = detect(file) if format == "auto" else format
     if found == EXPORT:
         with any_store(store, embedder) as opened:
@@ -67,13 +69,25 @@ def import_file(
         return
     items = _begun(read(file, found, ImportOptions(owner=owner, session=session or file.stem or "imported")))
     with any_store(store, embedder) as opened:
-        loaded, zones = _load(opened, items, timezone, language)
+        loaded, zones, assumed = _load(opened, items, zone, language)
     if json:
         emit_json(
-            {"format": found, "store": store, "complete": loaded.complete, "zones": zones, **_plain(loaded)}
+            {
+                "format": found,
+                "store": store,
+                "complete": loaded.complete,
+                "zones": zones,
+                "zone_assumed": assumed,
+                **_plain(loaded),
+            }
         )
     else:
         _print(loaded, found, store, zones)
+        if assumed:
+            note(
+                f"No --timezone was given: this machine's, {zones[assumed[0]]}, was taken for times without a zone "
+                "and for where a day ends. It is kept with the owner; for another, import into a new store."
+            )
     if not loaded.complete:
         raise typer.Exit(1)
 
@@ -95,9 +109,11 @@ def _begun(items: Iterator[Item]) -> Iterator[Item]:
 
 def _load(
     store: MemoryStore, items: Iterator[Item], timezone: str | None, language: str | None
-) -> tuple[Loaded, dict[str, str]]:
+) -> tuple[Loaded, dict[str, str], list[str]]:
+    """The account, the owners' zones, and the new owners who got the machine's zone because none was given."""
     columns = (SpinnerColumn(), TextColumn("{task.completed} messages"), TimeElapsedColumn())
     zones: dict[str, str] = {}
+    known = set(store.owners())
     console = err()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         task = progress.add_task("importing", total=None)
@@ -108,7 +124,8 @@ def _load(
         )
     for name in loaded.owners:
         zones[name] = store.bank(name).timezone
-    return loaded, zones
+    assumed = [name for name in loaded.owners if name not in known] if timezone is None else []
+    return loaded, zones, assumed
 
 
 def _plain(loaded: Loaded) -> dict[str, object]:
@@ -129,8 +146,8 @@ def _print(loaded: Loaded, format: str, store: Path, zones: dict[str, str]) -> N
     if loaded.owners:
         console.print(rows)
     known = f", {loaded.known} were there already" if loaded.known else ""
-    owners = f"{len(loaded.owners)} owner{'s' * (len(loaded.owners) != 1)}"
-    console.print(f"{format}: {loaded.added} messages added{known}; {owners}, store {store}", soft_wrap=True)
+    added, owners = counted(loaded.added, "message"), counted(len(loaded.owners), "owner")
+    console.print(f"{format}: {added} added{known}; {owners}, store {store}", soft_wrap=True)
     _print_problems(loaded.problems, sum(loaded.counts.values()))
 
 
@@ -148,7 +165,8 @@ def _import_export(store: MemoryStore, file: Path, owner: str | None, json: bool
         emit_json({"format": EXPORT, "owner": bank.owner, "stats": stats, "complete": True})
     else:
         out().print(
-            f"{EXPORT}: owner {clean(bank.owner)} now has {stats.messages} messages and {stats.total} memories",
+            f"{EXPORT}: owner {clean(bank.owner)} now has {counted(stats.messages, 'message')} "
+            f"and {counted(stats.total, 'memory', 'memories')}",
             soft_wrap=True,
         )
 
@@ -170,4 +188,4 @@ def export_bank(
     if json:
         emit_json({"owner": owner, "file": file, "lines": lines})
     else:
-        out().print(f"{lines} lines written to {file}", soft_wrap=True)
+        out().print(f"{counted(lines, 'line')} written to {file}", soft_wrap=True)

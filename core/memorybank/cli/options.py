@@ -12,6 +12,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from memorybank.bank import MemoryBank
+from memorybank.clock import zone_of
 from memorybank.embedding.protocol import Embedder
 from memorybank.errors import InvalidInputError, NotFoundError, StoreError
 from memorybank.forgetting import ForgettingPolicy
@@ -85,9 +86,13 @@ def existing_store(
 ) -> MemoryStore:
     """Open a store that is there. Commands that read must not leave an empty store behind a mistyped path."""
     if path.is_dir() and not (path / RECORDS_NAME).exists():
-        raise StoreError(f"{path} holds no store; 'memorybank import FILE --store {path}' makes one")
+        raise StoreError(
+            f"{path} holds no store; 'memorybank import FILE --owner NAME --store {path}' makes one"
+        )
     if not path.exists():
-        raise StoreError(f"there is no store at {path}; give --store, or make one: memorybank import FILE")
+        raise StoreError(
+            f"there is no store at {path}; give --store, or make one: memorybank import FILE --owner NAME"
+        )
     return any_store(path, embedder, read_only=read_only, llm=llm)
 
 
@@ -109,8 +114,12 @@ def known_bank(store: MemoryStore, owner: str, policy: ForgettingPolicy | None =
     bank = store.bank(owner, policy=policy)
     stats = bank.stats()
     if not stats.total and not stats.messages:
+        there = len(store.owners())
+        others = "the one who has" if there == 1 else f"the {there} who have"
         raise NotFoundError(
-            f"owner {owner!r} has no memories here; 'memorybank owners' lists the {len(store.owners())} who have"
+            f"owner {owner!r} has no memories here; 'memorybank owners' lists {others}"
+            if there
+            else f"owner {owner!r} has no memories here, and nobody else has"
         )
     return bank
 
@@ -125,6 +134,25 @@ def by_prefix(bank: MemoryBank, given: str) -> Memory:
         return found[0]
     many = f"{len(found)} memories begin with {given!r}; give more of the id"
     raise NotFoundError(many if found else f"owner {bank.owner!r} has no memory {given!r}")
+
+
+def confirmed(question: str, *, yes: bool, json: bool) -> None:
+    """Ask before what cannot be undone. Raises ``typer.Abort`` on a no; programs, which ask for JSON, are not asked.
+
+    Raises ``InvalidInputError`` for those: they say it with ``--yes``.
+    """
+    if yes:
+        return
+    if json:
+        raise InvalidInputError("not confirmed; give --yes")
+    typer.confirm(question, abort=True, err=True)
+
+
+def checked_zone(timezone: str | None) -> str | None:
+    """The zone as typed. Raises ``InvalidInputError`` for an unknown one, before a store is opened or made."""
+    if timezone is not None:
+        zone_of(timezone)
+    return timezone
 
 
 def parsed_time(text: str | None, what: str) -> datetime | None:

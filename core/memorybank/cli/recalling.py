@@ -21,7 +21,18 @@ from memorybank.cli.options import (
     parsed_time,
     policy_named,
 )
-from memorybank.cli.output import emit_json, local, memory_head, out, plain, print_body, print_recalled, span
+from memorybank.cli.output import (
+    counted,
+    emit_json,
+    local,
+    memory_head,
+    note,
+    out,
+    plain,
+    print_body,
+    print_recalled,
+    span,
+)
 from memorybank.errors import InvalidInputError
 
 
@@ -75,12 +86,17 @@ def recall(
         )
         zone = bank.timezone
     if json:
-        emit_json({"owner": owner, "query": query, "recalled": found})
+        emit_json(
+            {"owner": owner, "query": query, "reinforced": reinforce and bool(found), "recalled": found}
+        )
         return
     console = out()
     print_recalled(console, found, zone)
     if not found:
         console.print("nothing recalled")
+    elif reinforce:
+        many = counted(len(found), "memory", "memories")
+        note(f"{many} reinforced: S + 1, t = 0. --no-reinforce only looks.")
 
 
 def _floor(text: str | None) -> float | Literal["auto"] | None:

@@ -26,6 +26,7 @@ from memorybank.cli.options import (
 )
 from memorybank.cli.output import (
     clean,
+    counted,
     emit_json,
     memory_head,
     out,
@@ -111,13 +112,13 @@ def show(
     console = out()
     kinds = ", ".join(f"{count} {level}" for level, count in stats.memories.items() if count)
     console.print(Text(f"{clean(owner)} ({bank.timezone})", style="bold"))
-    console.print(f"{stats.messages} messages in {stats.sessions} sessions; memories: {kinds or 'none'}")
+    held = f"{counted(stats.messages, 'message')} in {counted(stats.sessions, 'session')}"
+    console.print(f"{held}; memories: {kinds or 'none'}", soft_wrap=True)
     console.print(
-        f"{stats.archived} archived, {stats.pinned} pinned, {stats.stale} stale, {stats.links} links"
+        f"{stats.archived} archived, {stats.pinned} pinned, {stats.stale} stale, {counted(stats.links, 'link')}"
     )
-    _print_derived(
-        console, wanted, {Part.PORTRAIT: portrait, Part.EVENTS: events}, alone=part is not Part.ALL
-    )
+    made = {Part.PORTRAIT: portrait, Part.EVENTS: events}
+    _print_derived(console, wanted, made, alone=part is not Part.ALL, dated=day is not None)
     if Part.TIMELINE in wanted:
         _title(console, f"latest {len(timeline)}")
         print_memories(console, timeline, bank.timezone)
@@ -153,16 +154,21 @@ def _title(console: Console, text: str) -> None:
 
 
 def _print_derived(
-    console: Console, wanted: set[Part], made: dict[Part, Memory | None], *, alone: bool
+    console: Console, wanted: set[Part], made: dict[Part, Memory | None], *, alone: bool, dated: bool
 ) -> None:
+    """Portrait and events, or how they come about."""
     for part, memory in made.items():
-        if part not in wanted or (memory is None and not alone):
+        if part not in wanted or (memory is None and part is Part.EVENTS and not alone):
             continue
         _title(console, part.value)
         if memory is None:
-            console.print("not made yet")
+            day = "that day" if dated else "the days that are over"
+            console.print(
+                f"none yet: memorybank consolidate --owner NAME writes it for {day}", soft_wrap=True
+            )
         else:
-            console.print(Text(f"by {memory.maker.value}, from {len(memory.sources)} sources", style="dim"))
+            sources = counted(len(memory.sources), "source")
+            console.print(Text(f"by {memory.maker.value}, from {sources}", style="dim"))
             print_body(console, memory.text, longest=4000)
 
 

@@ -15,6 +15,7 @@ from memorybank.cli.options import (
     OwnerOption,
     StoreOption,
     YesOption,
+    confirmed,
     embedder_named,
     existing_store,
     known_bank,
@@ -135,8 +136,7 @@ def erase(
     """
     with existing_store(store) as opened:
         known_bank(opened, owner)
-        if not yes:
-            typer.confirm(f"Erase everything of {owner!r} from {store}?", abort=True, err=True)
+        confirmed(f"Erase everything of {owner!r} from {store}?", yes=yes, json=json)
         erased = opened.erase(owner)
     if json:
         emit_json({"owner": owner, "erased": erased, "total": erased.total})

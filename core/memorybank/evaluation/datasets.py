@@ -217,12 +217,17 @@ def questions_beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}_questions.jsonl")
 
 
+def _unreadable(path: Path, error: OSError) -> ImportFormatError:
+    reason = error.strerror or str(error)
+    return ImportFormatError(f"Cannot read {path}: {reason}; docs/evaluation.md says which files are read")
+
+
 def _samples(path: Path) -> Iterator[Located]:
     """The elements of the outermost array, or the one object that the file consists of."""
     try:
         stream = path.open("rb")
     except OSError as error:
-        raise ImportFormatError(f"Cannot read {path}: {error.strerror or error}") from None
+        raise _unreadable(path, error) from None
     with stream:
         check_encoding(stream.read(64))
         stream.seek(0)
@@ -237,7 +242,7 @@ def _lines(path: Path) -> list[str]:
     try:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except OSError as error:
-        raise ImportFormatError(f"Cannot read {path}: {error.strerror or error}") from None
+        raise _unreadable(path, error) from None
     except UnicodeDecodeError:
         raise ImportFormatError(f"{path} is not UTF-8 text; give the questions as JSON lines.") from None
 

@@ -42,7 +42,7 @@ def test_import_reports_what_it_left_out_and_exits_1(run: Run, tmp_path: Path) -
     lines = ['{"role": "user", "content": "kept"}', "{broken", '{"role": "alien", "content": "x"}']
     path.write_text("\n".join(lines))
     result = run("import", str(path), "--owner", "me", code=1)
-    assert "1 messages added" in result.stdout
+    assert "1 message added" in result.stdout
     assert "skipped: line 2, column 2: not JSON" in result.stderr
     assert "skipped: line 3: unknown or missing role" in result.stderr
     assert "alien" not in result.output
@@ -169,13 +169,12 @@ def test_forget_for_people_says_that_the_default_archives_nothing(filled: Run) -
 
 
 def test_show_for_people(filled: Run) -> None:
-    """Counts, the latest, the weakest; parts that are not made yet are said to be so only when asked for."""
+    """Counts, the latest, the weakest; a portrait that is not made yet is said to be so."""
     shown = filled("show", "--owner", "Ann", "--now", "2024-06-01").stdout
     assert "6 messages in 2 sessions; memories: 3 turn" in shown
     assert "I moved to Glasgow." in shown
     assert "weakest 3" in shown
-    assert "portrait" not in shown
-    assert "not made yet" in filled("show", "portrait", "--owner", "Ann").stdout
+    assert "none yet: memorybank consolidate" in shown
     weakest = data(filled("show", "weakest", "--owner", "Ann", "-n", "2", "--json"))["weakest"]
     assert [one["retention"] for one in weakest] == sorted(one["retention"] for one in weakest)
     assert len(weakest) == 2

@@ -20,7 +20,7 @@ def test_quotes_are_written_once_and_shown(filled: Run) -> None:
     assert {"events", "portrait"} <= set(levels)
     assert (done["calls"], done["failed"]) == (0, [])
     again = filled("consolidate", "--owner", "Ann")
-    assert "0 texts made, 0 written anew, 0 failed" in again.stdout
+    assert "nothing to do: every day up to " in again.stdout
     shown = json.loads(filled("show", "portrait", "--owner", "Ann", "--json").stdout)
     assert "Glasgow" in shown["portrait"]["text"]
 

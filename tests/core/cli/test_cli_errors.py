@@ -41,6 +41,13 @@ Run = Callable[..., Any]
         (("show", "moods", "--owner", "Ann"), 2, "moods"),
         (("show", "portrait", "--day", "someday", "--owner", "Ann"), 2, "not an ISO 8601 date"),
         (("forget", "--unit", "-3", "--owner", "Ann"), 2, "unit"),
+        (("import", "no-such-file", "--timezone", "Mars/Base"), 2, "IANA"),
+        (("chat", "--owner", "Ann", "--timezone", "Mars/Base"), 2, "IANA"),
+        (("app", "--timezone", "Mars/Base"), 2, "IANA"),
+        (("--nonsense",), 2, "nonsense"),
+        (("recall",), 2, "hint: memorybank recall --help"),
+        (("eval", "nonsense"), 2, "hint: memorybank eval --help"),
+        (("eval", "locomo", "no-such-file"), 1, "docs/evaluation.md"),
         (("import", "no-such-file"), 1, "No such file"),
         (("import", "."), 1, "folder"),
         (("import", "no-such-file", "--format", "xml"), 1, "Unknown format 'xml'"),
@@ -53,8 +60,10 @@ def test_errors_are_one_line(filled: Run, arguments: tuple[str, ...], code: int,
     result = filled(*arguments, code=code)
     assert needle in " ".join(result.stderr.split())
     assert result.stdout == ""
-    if code == 1:
-        assert len(result.stderr.strip().splitlines()) == 1
+    first, *rest = result.stderr.strip().splitlines()
+    assert first.startswith("error: ")
+    assert all(line.startswith("hint: ") for line in rest)
+    assert len(rest) <= (code == 2)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +71,9 @@ def test_errors_are_one_line(filled: Run, arguments: tuple[str, ...], code: int,
     [
         (("recall", "x", "--json"), 2, "owner", "MissingParameter"),
         (("nonsense", "--json"), 2, "nonsense", "UsageError"),
+        (("--nonsense", "--json"), 2, "nonsense", "NoSuchOption"),
+        (("erase", "--owner", "Ann", "--json"), 2, "not confirmed; give --yes", "InvalidInputError"),
+        (("import", "x", "--timezone", "Mars/Base", "--json"), 2, "IANA", "InvalidInputError"),
         (("eval", "compare", "--json"), 2, "first", "MissingParameter"),
         (("recall", "x", "--owner", "Ann", "-k", "0", "--json"), 2, "at least 1", "InvalidInputError"),
         (("recall", "x", "--owner", "Bob", "--json"), 1, "owners", "NotFoundError"),
@@ -78,6 +90,25 @@ def test_errors_are_json_where_json_was_asked_for(
     assert result.stderr.count("\n") == 1
     assert needle in said["error"]
     assert (said["kind"], said["code"]) == (kind, code)
+
+
+def test_json_asks_nothing(filled: Run) -> None:
+    """Without --yes a program gets an error and nothing is destroyed, whatever stands on stdin; with it, it is."""
+    (shown,) = json.loads(filled("recall", "猫", "--owner", "小满", "--json").stdout)["recalled"]
+    for command in (("delete", shown["memory"]["id"]), ("erase",)):
+        refused = filled(*command, "--owner", "小满", "--json", code=2, input="y\n")
+        assert json.loads(refused.stderr)["error"] == "not confirmed; give --yes"
+        assert refused.stdout == ""
+    assert len(json.loads(filled("owners", "--json").stdout)) == 2
+    filled("erase", "--owner", "小满", "--json", "--yes")
+    assert len(json.loads(filled("owners", "--json").stdout)) == 1
+
+
+def test_a_mistyped_zone_leaves_no_store(run: Run, store: Path, talk: Path) -> None:
+    """It is looked at before a store is made."""
+    for command in (("import", str(talk)), ("remember", "x", "--owner", "Ann")):
+        run(*command, "--timezone", "Mars/Base", code=2)
+        assert not store.exists()
 
 
 def test_a_file_without_messages_leaves_no_store(run: Run, store: Path, tmp_path: Path) -> None:
