@@ -13,24 +13,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 
-import numpy as np
-from numpy.typing import NDArray
-
 from memorybank.availability import Availability, OpenIndex, close_quietly, trusted
 from memorybank.embedding.current import Embedding
-from memorybank.embedding.sparing import embed_sparing
 from memorybank.errors import IndexUnavailableError, MemoryBankError
 from memorybank.index.protocol import VectorIndex
-from memorybank.records import banks, memories, outbox
+from memorybank.records import banks, outbox
 from memorybank.records.database import Database
-from memorybank.records.outbox import Unembedded, Unindexed
+from memorybank.records.outbox import Unindexed
 from memorybank.records.types import unpack_vectors
+from memorybank.unembedded import embed_missing
 
 logger: logging.Logger = logging.getLogger("memorybank.index")
 
 
 BATCH = 200  # rows a write: Chroma holds the GIL while it writes
-EMBED_BATCH = 64
 _PAUSE = 0.05  # seconds between background batches
 
 
@@ -65,6 +61,7 @@ class Indexer(Availability):
         self._flush_on_close = flush_on_close
         self._turns = 0
         self._waiting = 0
+        self._expunged = False
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -112,6 +109,9 @@ class Indexer(Availability):
                     done += len(batch)
                     if pause and self._wake.wait(pause) and self._closed:
                         break
+                if self._expunged:  # what was erased may be in memory still, and with it in files made since
+                    index.blank()
+                    self._expunged = False
         except IndexUnavailableError as error:
             self.fail(error)
             raise
@@ -163,6 +163,7 @@ class Indexer(Availability):
             marked = outbox.mark_banks(connection, index.neighbours(uids, everyone))
         try:
             index.expunge(uids)
+            self._expunged = True
         except IndexUnavailableError as error:
             self.fail(error)
             raise
@@ -212,38 +213,9 @@ class Indexer(Availability):
             self._opened(reset=True)
             return self.flush()
 
-    def embed_missing(self, bank: int | None = None) -> int:
+    def embed_missing(self) -> int:
         """Embed memories that were stored while the embedder failed; returns how many."""
-        era = self._embedding.era  # read before the embedder: a reindex sets it last
-        embedder = self._embedding.embedder
-        if embedder is None or self._database.read_only:
-            return 0
-        done = 0
-        after = -1
-        while True:
-            with self._database.read() as connection:
-                rows = outbox.unembedded(connection, EMBED_BATCH, bank, after)
-            if not rows:
-                break
-            after = rows[-1].key
-            found, error = embed_sparing(embedder, [row.text for row in rows])
-            items = [(row, vector) for row, vector in zip(rows, found, strict=True) if vector is not None]
-            if error is not None:
-                logger.warning("%s; %d memories wait for their vectors", error, len(rows) - len(items))
-            if not items:
-                break
-            done += self._put_vectors(items, era)
-        return done
-
-    def _put_vectors(self, items: Sequence[tuple[Unembedded, NDArray[np.float32]]], era: int) -> int:
-        done = 0
-        for key, group in groupby(items, key=lambda item: item[0].bank):
-            with self._database.write() as connection:
-                bumped = banks.bump(connection, key)
-                if bumped is not None and bumped.era == era:
-                    given = [(row.key, row.revised, vector) for row, vector in group]
-                    done += len(memories.put_vectors(connection, given, bumped.rev))
-        return done
+        return 0 if self._database.read_only else embed_missing(self._database, self._embedding)
 
     def close(self) -> None:
         """Flush, stop the thread and close the index. A failing index is logged: the records have everything."""

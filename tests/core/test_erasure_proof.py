@@ -20,6 +20,7 @@ from memorybank.records import banks
 from memorybank.store import MemoryStore
 from memorybank.testing import FrozenClock
 from tests.conftest import OpenStore
+from tests.core.index.test_slack import remaining, soiled
 from tests.core.talking import assistant, bytes_of, texts, user
 
 TOKENS = ("xyzzyplugh", "蘑菇密語", "qu'ux--fnord")
@@ -161,6 +162,25 @@ def test_the_others_keep_everything(open_store: OpenStore, folder: Path) -> None
         assert set(index.contents()) == {bank.uid for bank in banks.every(connection)}
     for i in range(40):
         assert texts(store.bank(f"other{i}").recall("fact number3", k=3, reinforce=False)) == expected[i]
+
+
+def test_what_was_in_memory_is_not_in_files_made_since(open_store: OpenStore, folder: Path) -> None:
+    """Chroma makes the neighbours' files anew from memory in which the erased vectors may lie: they are blanked."""
+    store = open_store(embedder=Dense(), chroma=None)
+    for i in range(80):  # more banks than shards: the erased one has neighbours
+        store.bank(f"other{i}").add([user(f"other{i} fact")], session="s")
+    store.bank("gary").add([user("gary's fact")], session="s")
+    store.flush()
+    store.erase("gary")
+    store.runtime.indexer.flush()
+    assert soiled(folder)
+    store.bank("gary").add([user("gary is back")], session="s")
+    store.flush()
+    store.erase("gary")
+    store.flush()
+    assert remaining(folder) == []
+    assert store.doctor().ok
+    assert texts(store.bank("other7").recall("fact", reinforce=False)) == ["user: other7 fact"]
 
 
 def test_many_owners_are_compacted_together(open_store: OpenStore, folder: Path) -> None:

@@ -171,6 +171,11 @@ class ChromaIndex:
             self._run_alone("removing banks from Chroma", remove)
             self._reopened(lambda folder: compact(folder.path))
 
+    def blank(self) -> None:
+        """See VectorIndex. Chroma is closed meanwhile. Nothing on a server."""
+        if self._folder is not None:
+            self._reopened(lambda _: None)  # opening blanks what was not closed in good order
+
     def search(self, bank: str, query: Vectors, n: int) -> Hits:
         """See VectorIndex. Approximate (HNSW) in a bank's own collection, filtered by bank in a shard."""
         checked_bank(bank)

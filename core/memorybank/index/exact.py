@@ -129,6 +129,9 @@ class ExactIndex:
         for bank in banks:
             self.drop(bank)
 
+    def blank(self) -> None:
+        """See VectorIndex: there are no files."""
+
     def search(self, bank: str, query: Vectors, n: int) -> Hits:
         """See VectorIndex. Exact; equal similarities in no promised order."""
         checked_bank(bank)

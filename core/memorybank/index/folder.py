@@ -22,6 +22,7 @@ from memorybank.index.layout import DEFAULT_SHARDS, FORMAT, Layout
 from memorybank.index.limits import fitting_shards, most_collections
 from memorybank.index.lock import LOCK_NAME, FolderLock
 from memorybank.index.probe import probe
+from memorybank.index.slack import blank
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
@@ -117,6 +118,9 @@ class Folder:
         if not self.clean and not trusted:
             logger.warning("the Chroma folder was not closed cleanly, or was changed since; probing it")
             probe(self.path, probe_timeout)
+        if not self.clean:
+            with contextlib.suppress(OSError):  # what cannot be written to is told below
+                blank(self.path)
         self._store(marker, str(os.getpid()))
         client = connect_folder(self.path)
         self._close_to_others()
@@ -147,6 +151,7 @@ class Folder:
         """Give the lock back. ``clean``: Chroma was closed in good order; the next opening can trust it."""
         if clean:
             with contextlib.suppress(OSError, IndexUnavailableError):  # gone or full: probed next time
+                blank(self.path)
                 self._close_to_others()
                 self._write(self._files())
                 (self.path / MARKER_NAME).unlink(missing_ok=True)

@@ -74,6 +74,13 @@ class VectorIndex(Protocol):
         """
         ...
 
+    def blank(self) -> None:
+        """Leave nothing in the files of an embedded index but what it holds: no remains of this process's memory.
+
+        Meanwhile searches raise IndexUnavailableError, "closed".
+        """
+        ...
+
     def search(self, bank: str, query: Vectors, n: int) -> Hits:
         """The ``n`` nearest of the bank, best first; fewer if it has fewer, none if the bank is unknown."""
         ...

@@ -140,9 +140,7 @@ def mark_banks(connection: Connection, uids: Sequence[str]) -> int:
     return done
 
 
-def unembedded(
-    connection: Connection, limit: int, bank: int | None = None, after: int = -1
-) -> list[Unembedded]:
+def unembedded(connection: Connection, limit: int, after: int = -1) -> list[Unembedded]:
     """The next memories to embed, by key, beginning behind ``after``."""
     query = (
         sa.select(memories.c.bank, memories.c.key, memories.c.revised, memories.c.text)
@@ -150,8 +148,6 @@ def unembedded(
         .order_by(memories.c.key)
         .limit(limit)
     )
-    if bank is not None:
-        query = query.where(memories.c.bank == bank)
     return [Unembedded(*row) for row in connection.execute(query)]
 
 
