@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from memorybank.errors import RerankError
 from memorybank.models import Recalled
-from memorybank.rerank.blending import EXCHANGE_WEIGHT, TOP, WEIGHT, both, rerank
+from memorybank.rerank.blending import EXCHANGE_WEIGHT, SHARES, TOP, WEIGHT, both, rerank
 from memorybank.rerank.checked import score
 from memorybank.rerank.protocol import Reranker
 from memorybank.text.language import detect
@@ -49,7 +49,9 @@ class RerankStage:
             return list(found)
         self._failing = False
         single = sum(len(one.memory.sources) == 1 for one in best)
-        return rerank(found, scores, WEIGHT if 2 * single > len(best) else EXCHANGE_WEIGHT)
+        if 2 * single > len(best):
+            return rerank(found, scores, WEIGHT, SHARES)
+        return rerank(found, scores, EXCHANGE_WEIGHT)
 
     def _scores(self, query: str, texts: list[str], before: Sequence[str]) -> NDArray[np.float32]:
         """A text's score alone, and with what was said before: answers lean on their questions."""

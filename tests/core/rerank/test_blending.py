@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -49,6 +50,23 @@ def test_rows_beyond_the_scores_stay_behind_their_equals() -> None:
 def test_of_equals_the_first_stays_first() -> None:
     """The order of recall decides between equals."""
     assert order(rerank(recalled([0.5, 0.5, 0.5]), np.full(3, 0.2, np.float32), 1.0)) == [0, 1, 2]
+
+
+def test_other_parts_count_for_their_share() -> None:
+    """Where a reranker reads, matched words count for less and the speaker for more, in rows it did not read too."""
+    found = [
+        replace(one, score=sum(parts.values()), parts=parts)
+        for one, parts in zip(
+            recalled([0, 0]),
+            [{"lexical": 0.6, "speaker": 0.0}, {"lexical": 0.3, "speaker": 0.2}],
+            strict=True,
+        )
+    ]
+    moved = rerank(found, np.array([0.5], np.float32), 0.2, {"lexical": 0.5, "speaker": 2.0, "absent": 9.0})
+    assert order(moved) == [1, 0]
+    assert moved[0].score == pytest.approx(0.55)
+    assert moved[0].parts == {"lexical": 0.15, "speaker": 0.4, "rerank": 0.0}
+    assert moved[1].score == pytest.approx(0.4)
 
 
 @given(st.lists(st.tuples(SHARES, SHARES), max_size=12), st.floats(0, 2), st.integers(0, 12))
