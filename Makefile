@@ -63,7 +63,7 @@ docs: $(SITE)
 # docs/images/retention.png: what the demo draws.
 pictures: $(DEVELOPER)
 	$(BIN)/memorybank demo --language en --plots docs/images >/dev/null
-	$(BIN)/python -c 'from PIL import Image; Image.open("docs/images/memorybank-demo-en.png").convert("RGB").resize((1080, 672), Image.Resampling.LANCZOS).quantize(64).save("docs/images/retention.png", optimize=True)'
+	$(BIN)/python -c 'from PIL import Image; Image.open("docs/images/memorybank-demo-en.png").convert("RGB").resize((1080, 672), Image.Resampling.LANCZOS).quantize(256).save("docs/images/retention.png", optimize=True)'
 	rm docs/images/memorybank-demo-en.png
 
 DATA ?= ../shared/data
