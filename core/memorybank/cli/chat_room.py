@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TextIO
@@ -36,6 +36,7 @@ from memorybank.cli.output import (
     print_recalled,
     snippet,
 )
+from memorybank.cli.texts import ENGLISH, Texts
 from memorybank.companion.talk import Companion, Event, Heard, Piece, Recollection, Reply, Trouble
 from memorybank.companion.wording import WORDINGS, Wording
 from memorybank.errors import MemoryBankError
@@ -49,6 +50,7 @@ class Room:
     words: Wording
     json: bool
     source: TextIO
+    texts: Texts = ENGLISH
     writing: bool = False  # whether a line of the reply is begun on the screen
 
     @property
@@ -122,7 +124,7 @@ class Room:
         if not event.recalled:
             return
         best = [
-            f"{rank} {snippet(one.memory.text, 32)} ({one.score:.2f}{_strongest(one.parts)})"
+            f"{rank} {snippet(one.memory.text, 32)} ({one.score:.2f}{_strongest(one.parts, self.texts)})"
             for rank, one in enumerate(event.recalled[:3], 1)
         ]
         more = f" +{len(event.recalled) - 3}" if len(event.recalled) > 3 else ""
@@ -136,19 +138,20 @@ class Room:
         if isinstance(outcome, Done):
             console.print(Text(clean(outcome.text)), soft_wrap=True)
         elif isinstance(outcome, Why):
-            print_recalled(console, outcome.recalled, zone)
+            print_recalled(console, outcome.recalled, zone, self.texts)
         elif isinstance(outcome, Shown):
-            console.print(Text(memory_head(outcome.memory, zone), style="dim"))
-            print_body(console, outcome.memory.text, longest=20_000)
+            console.print(Text(memory_head(outcome.memory, zone, self.texts), style="dim"))
+            print_body(console, outcome.memory.text, longest=20_000, texts=self.texts)
         elif isinstance(outcome, Seen):
             self._window(console, outcome)
 
     def _window(self, console: Console, seen: Seen) -> None:
         if seen.window.digest is not None:
             console.print(Text(self.words.digest, style="dim"))
-            print_body(console, seen.window.digest.text)
+            print_body(console, seen.window.digest.text, texts=self.texts)
         for message in seen.window.messages:
-            print_body(console, f"{message.name or message.role}: {message.text}", indent=0)
+            said = f"{message.name or message.role}: {message.text}"
+            print_body(console, said, indent=0, texts=self.texts)
 
     def _trouble(self, text: str) -> None:
         if self.json:
@@ -196,12 +199,12 @@ class Room:
         return answer is not None and answer.strip().lower() in self.words.yes
 
 
-def _strongest(parts: Any) -> str:
+def _strongest(parts: Mapping[str, float], texts: Texts) -> str:
     """The part that a score owes most to, shown as ``, lexical 0.41``."""
     if not parts:
         return ""
     name = max(parts, key=lambda one: parts[one])
-    return f", {name} {parts[name]:.2f}"
+    return f"{texts.separator}{texts.parts.get(name, name)} {parts[name]:.2f}"
 
 
 def _of_event(event: Event) -> dict[str, Any]:

@@ -24,11 +24,14 @@ from memorybank.cli.output import (
     print_recalled,
     snippet,
     span,
+    wrap,
 )
+from memorybank.cli.texts import TEXTS, Texts
 from memorybank.demo import LANGUAGES, Step, run
 from memorybank.demo.run import Asked, Faded, Imported, LookedBack, Plotted
 from memorybank.demo.script import load_script
 from memorybank.errors import InvalidInputError
+from memorybank.models import Memory
 from memorybank.plotting import retention_lines
 
 _LISTED = 3
@@ -53,9 +56,7 @@ def demo(
 
     Questions over months, what fades and why, and plots. No network, no key.
     """
-    languages = LANGUAGES if language == "both" else (language,)
-    for one in languages:
-        load_script(one)  # an unknown language is refused before anything is done
+    languages = LANGUAGES if language == "both" else (load_script(language).language,)
     if store is not None and store.exists() and any(store.iterdir() if store.is_dir() else [store]):
         raise InvalidInputError(f"{store} is not empty; the demo needs a folder of its own")
     plots.mkdir(parents=True, exist_ok=True)
@@ -67,12 +68,13 @@ def demo(
                 if json:
                     found.setdefault(one, []).append({"step": type(step).__name__.lower(), "what": step})
                 else:
-                    show(step, console)
+                    show(step, console, TEXTS[one])
     if json:
         emit_json(found)
     elif store is not None:
-        owners = ", ".join(load_script(one).owner for one in languages)
-        note(f"The store is kept: memorybank show --store {store} --owner NAME (owners: {owners})")
+        texts = TEXTS[languages[0]]  # English when both were played
+        owners = texts.separator.join(load_script(one).owner for one in languages)
+        note(texts.demo.kept.format(store=store, owners=owners))
 
 
 @contextmanager
@@ -90,82 +92,96 @@ def _title(console: Console, text: str) -> None:
 
 
 @singledispatch
-def show(step: Step, console: Console) -> None:
+def show(step: Step, console: Console, texts: Texts) -> None:
     """Print one step."""
     raise NotImplementedError
 
 
 @show.register
-def _(step: Imported, console: Console) -> None:
+def _(step: Imported, console: Console, texts: Texts) -> None:
+    words = texts.demo
     console.rule(f"{step.script.owner} ({step.script.language})")
     stats = step.stats
-    console.print(f"Imported {stats.messages} messages of {stats.sessions} days: {stats.total} memories.")
-    console.print(Text(f"Pinned note: {clean(step.note.text)}"))
-    how = (
-        f"by meaning ({step.embedder}) and words"
-        if step.embedder
-        else "by words only (no embedder installed)"
+    console.print(
+        words.imported.format(messages=stats.messages, sessions=stats.sessions, memories=stats.total)
     )
-    console.print(f"Recall is {how}. Time is the demo's own.", soft_wrap=True)
+    console.print(Text(words.pinned.format(note=clean(step.note.text))))
+    how = words.meaning.format(embedder=step.embedder) if step.embedder else words.words
+    console.print(how, soft_wrap=True)
+    for line in (words.parts, words.time):
+        for piece in wrap(line, console.width):
+            console.print(piece, soft_wrap=True)
 
 
 @show.register
-def _(step: Asked, console: Console) -> None:
-    _title(console, f"Day {step.question.day}: “{step.question.ask}”")
+def _(step: Asked, console: Console, texts: Texts) -> None:
+    words = texts.demo
+    _title(console, words.day.format(day=step.question.day, ask=step.question.ask))
     console.print(Text(f"({step.question.reason})", style="dim"))
-    print_recalled(console, step.recalled, str(step.now.tzinfo))
+    print_recalled(console, step.recalled, str(step.now.tzinfo), texts)
     if step.recalled:
-        grown = ", ".join(
-            f"S {one.memory.strength} → {step.strengths[one.memory.id]}" for one in step.recalled
+        grown = texts.separator.join(
+            words.strength.format(before=one.memory.strength, after=step.strengths[one.memory.id])
+            for one in step.recalled
         )
-        console.print(Text(f"   reinforced: {grown}; t = 0", style="green"))
+        console.print(Text(f"   {words.reinforced.format(grown=grown)}", style="green"))
 
 
 @show.register
-def _(step: Faded, console: Console) -> None:
-    _title(console, f"{step.now:%d %B %Y}: months later, the companion preset forgets")
+def _(step: Faded, console: Console, texts: Texts) -> None:
+    words = texts.demo
+    _title(console, words.months.format(date=step.now.strftime(texts.date)))
     planned = step.planned
-    same = "; then done, the same" if planned.archived == step.done.archived else "; done differently"
-    console.print(f"Dry run: {len(planned.archived)} would be archived, {len(planned.kept)} kept{same}.")
+    then = words.same if planned.archived == step.done.archived else words.different
+    console.print(
+        words.dry_run.format(archived=len(planned.archived), kept=len(planned.kept), then=then),
+        soft_wrap=True,
+    )
     for memory in step.going[:_LISTED]:
-        console.print(Text(f"  fades  {memory.began:%d %b}  {snippet(memory.text, 58)}", style="red"))
+        when = memory.began.strftime(texts.day)
+        console.print(Text(f"  {words.fades}  {when}  {_first_words(memory, 58)}", style="red"))
     for why in step.why:
-        console.print(Text(f"Why “{snippet(why.memory.text, 44)}”", style="bold"))
-        console.print(
-            f"  t = {span(why.elapsed)}, S = {why.strength}, unit = {span(why.unit)}: R = {why.retention:.3f} → "
-            f"{why.outcome}. {why.rule}",
-            soft_wrap=True,
+        console.print(Text(words.why.format(text=_first_words(why.memory, 44)), style="bold"))
+        told = words.explained.format(
+            elapsed=span(why.elapsed, texts),
+            strength=why.strength,
+            unit=span(why.unit, texts),
+            retention=why.retention,
+            outcome=texts.outcomes.get(why.outcome, why.outcome),
+            rule=texts.rules.get(why.rule, why.rule),
         )
+        console.print(f"  {told}", soft_wrap=True)
+
+
+def _first_words(memory: Memory, width: int) -> str:
+    """What the user said, as far as it fits."""
+    return snippet(memory.text.partition("\n")[0], width)
 
 
 @show.register
-def _(step: LookedBack, console: Console) -> None:
-    asked = step.asked
-    _title(console, f"Day {asked.question.day}: “{asked.question.ask}”")
+def _(step: LookedBack, console: Console, texts: Texts) -> None:
+    asked, words = step.asked, texts.demo
+    _title(console, words.day.format(day=asked.question.day, ask=asked.question.ask))
     console.print(Text(f"({asked.question.reason})", style="dim"))
     missing = not any(asked.question.expects in one.memory.text for one in step.without)
-    console.print("Out of recall." if missing else "Still in recall.", end=" ")
-    console.print("Asked among the archived as well:")
+    console.print(words.missing if missing else words.found)
     for one in asked.recalled[:1]:
-        console.print(
-            Text(
-                f"   {local(one.memory.began, str(asked.now.tzinfo))}  {one.memory.status.value}", style="dim"
-            )
-        )
-        print_body(console, one.memory.text)
+        status = texts.marks.get(one.memory.status.value, one.memory.status.value)
+        when = local(one.memory.began, str(asked.now.tzinfo))
+        console.print(Text(f"   {when}  {status}", style="dim"))
+        print_body(console, one.memory.text, texts=texts)
     if step.restored:
-        console.print(Text("   restored: it is recalled again, and fades anew from today.", style="green"))
+        console.print(Text(f"   {words.restored}", style="green"))
 
 
 @show.register
-def _(step: Plotted, console: Console) -> None:
-    _title(
-        console, "Retention over time: ● recalled (each recall starts it anew, and slower), · never recalled"
-    )
-    for line in retention_lines(step.traces, width=min(console.width, 100)):
+def _(step: Plotted, console: Console, texts: Texts) -> None:
+    words = texts.demo
+    _title(console, words.plot)
+    for line in retention_lines(step.traces, width=min(console.width, 100), day=words.axis):
         console.print(line)
-    console.print(f"Below {step.threshold:g} a memory is archived.")
+    console.print(words.below.format(level=step.threshold))
     if step.png is not None:
-        console.print(f"PNG: {step.png}", soft_wrap=True)
+        console.print(words.picture.format(path=step.png), soft_wrap=True)
     elif step.reason:
-        note(step.reason)
+        note(words.no_picture.format(reason=step.reason))

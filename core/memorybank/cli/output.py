@@ -19,6 +19,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from memorybank.cli.texts import ENGLISH, Texts
 from memorybank.models import Memory, Recalled
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -113,19 +114,22 @@ def counted(count: int, one: str, many: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else many or one + 's'}"
 
 
-def span(elapsed: timedelta) -> str:
+def span(elapsed: timedelta, texts: Texts = ENGLISH) -> str:
     """A span in its largest unit: ``12 d``, ``3.4 h``."""
     seconds = elapsed.total_seconds()
     unit, size = next(((unit, size) for unit, size in _UNITS if seconds >= size), ("s", 1))
     amount = seconds / size
-    return f"{amount:.0f} {unit}" if amount >= 10 or unit == "s" else f"{amount:.1f} {unit}"
+    named = texts.units.get(unit, unit)
+    return f"{amount:.0f} {named}" if amount >= 10 or unit == "s" else f"{amount:.1f} {named}"
 
 
-def print_body(console: Console, text: str, *, indent: int = 3, longest: int = _LONGEST) -> None:
+def print_body(
+    console: Console, text: str, *, indent: int = 3, longest: int = _LONGEST, texts: Texts = ENGLISH
+) -> None:
     """A memory's text, indented and wrapped, cut when it is very long."""
-    shown = clean(text[:longest])
+    shown = texts.said(clean(text[:longest]))
     if len(text) > longest:
-        shown = f"{shown}… ({len(text):,} characters)"
+        shown += texts.cut.format(n=len(text))
     for line in shown.splitlines():
         for piece in wrap(line, max(console.width - indent, 8)):
             console.print(Text(" " * indent + piece), soft_wrap=True)
@@ -155,25 +159,30 @@ def snippet(text: str, width: int = 60) -> str:
     return line if cell_len(line) <= width else f"{set_cell_size(line, width - 1).rstrip()}…"
 
 
-def memory_head(memory: Memory, zone: str) -> str:
+def memory_head(memory: Memory, zone: str, texts: Texts = ENGLISH) -> str:
     """When, what kind, how strong, which one: one line."""
     marks = [mark for mark, on in (("pinned", memory.pinned), ("stale", memory.stale)) if on]
     if memory.status.value != "active":
         marks.append(memory.status.value)
-    shown = f"{local(memory.began, zone)}  {memory.level.value}  S={memory.strength}  {memory.id[:8]}"
-    return "  ".join([shown, *marks])
+    level = texts.levels.get(memory.level.value, memory.level.value)
+    shown = f"{local(memory.began, zone)}  {level}  S={memory.strength}  {memory.id[:8]}"
+    return "  ".join([shown, *(texts.marks.get(mark, mark) for mark in marks)])
 
 
-def print_recalled(console: Console, recalled: Sequence[Recalled], zone: str) -> None:
+def print_recalled(console: Console, recalled: Sequence[Recalled], zone: str, texts: Texts = ENGLISH) -> None:
     """Recalled memories with the parts of their scores, best first."""
     for rank, one in enumerate(recalled, 1):
         head = Text(f"{rank}. {one.score:.3f}", style="bold")
-        head.append(f"  R={one.retention:.2f}  {memory_head(one.memory, zone)}", style="dim")
+        head.append(f"  R={one.retention:.2f}  {memory_head(one.memory, zone, texts)}", style="dim")
         console.print(head)
-        parts = "  ".join(f"{name} {value:.2f}" for name, value in one.parts.items() if abs(value) >= 0.005)
+        parts = "  ".join(
+            f"{texts.parts.get(name, name)} {value:.2f}"
+            for name, value in one.parts.items()
+            if abs(value) >= 0.005
+        )
         for piece in wrap(parts, max(console.width - 3, 8)):
             console.print(Text(f"   {piece}", style="cyan"))
-        print_body(console, one.memory.text)
+        print_body(console, one.memory.text, texts=texts)
 
 
 def print_memories(console: Console, memories: Iterable[Memory], zone: str) -> None:

@@ -22,7 +22,7 @@ from memorybank.testing import FrozenClock
 
 IMPORTED_ON = 9  # the evening of the tenth day
 FORGOTTEN_ON = 260  # days: companion memories that were never recalled have faded by then
-_RECALLED = 3  # memories per question: each one that is handed over grows stronger
+_RECALLED = 2  # memories per question: each one that is handed over grows stronger
 _DRAWN = 4  # memories of each kind in the plot
 _TITLES = {
     "en": "Retention over time: each recall adds 1 to S and sets t to 0",
@@ -57,7 +57,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Faded:
-    """What a dry run said, what ``forget`` then did, and why, for one memory that stays and one that goes."""
+    """What a dry run said, what ``forget`` then did, and why, for one memory that was recalled, one that is pinned
+    and one that goes."""
 
     now: datetime
     planned: Forgotten
@@ -116,13 +117,14 @@ def run(
         flush_on_close=False,
     ) as store:
         bank = store.bank(script.owner, timezone=script.timezone, language=language, policy=policy)
-        yield _import(store, bank, script)
+        imported = _import(store, bank, script)
+        yield imported
         diary = _Diary()
         for question in script.questions:
             clock.set(script.evening(question.day))
             yield _ask(bank, question, script.evening(question.day), diary)
         clock.set(script.evening(FORGOTTEN_ON))
-        yield _forget(bank, script.evening(FORGOTTEN_ON), diary)
+        yield _forget(bank, script.evening(FORGOTTEN_ON), diary, imported.note)
         clock.set(script.evening(script.look_back.day))
         yield _look_back(bank, script, script.evening(script.look_back.day), diary)
         yield _plot(bank, script, png, diary)
@@ -146,12 +148,12 @@ def _ask(
     return Asked(question, now, recalled, strengths)
 
 
-def _forget(bank: MemoryBank, now: datetime, diary: _Diary) -> Faded:
+def _forget(bank: MemoryBank, now: datetime, diary: _Diary, note: Memory) -> Faded:
     planned = bank.forget(dry_run=True)
     done = bank.forget()
     going = bank.get(planned.archived)
     used = sorted(diary.uses, key=lambda id_: -len(diary.uses[id_]))[:1]
-    why = tuple(bank.explain(id_) for id_ in [*used, *planned.archived[:1]])
+    why = tuple(bank.explain(id_) for id_ in [*used, note.id, *planned.archived[:1]])
     return Faded(now, planned, done, tuple(going), why)
 
 

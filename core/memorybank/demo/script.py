@@ -11,8 +11,9 @@ from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from memorybank.errors import InvalidInputError
+from memorybank.text.language import Language
 
-LANGUAGES = ("en", "zh")
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
 _EVENING = time(20)
 
 
@@ -30,7 +31,7 @@ class Question:
 class Script:
     """One language's demo."""
 
-    language: str
+    language: Language
     owner: str
     timezone: str
     first: date
@@ -52,7 +53,7 @@ def load_script(language: str) -> Script:
     with dialogue(language) as path:
         content = json.loads(path.read_text("utf-8"))
     return Script(
-        language=language,
+        language="zh" if language == "zh" else "en",
         owner=content["owner"],
         timezone=content["timezone"],
         first=datetime.fromisoformat(content["messages"][0]["at"]).date(),

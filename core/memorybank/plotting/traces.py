@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from rich.cells import cell_len
 from rich.text import Text
 
 from memorybank.errors import InvalidInputError
@@ -73,8 +74,12 @@ def outlook(
     return Trace(label, tuple(ahead), tuple(retained), strength > 1)
 
 
-def retention_lines(traces: Sequence[Trace], *, width: int = 72, height: int = 12) -> list[Text]:
+def retention_lines(
+    traces: Sequence[Trace], *, width: int = 72, height: int = 12, day: str = "day {n:.0f}"
+) -> list[Text]:
     """The traces as lines of text, ``width`` columns at most: 1 at the top, 0 at the bottom, days along.
+
+    ``day`` names the first and the last day below the axis.
 
     Recalled memories are drawn with ``●`` and the others with ``·``; where both fall, the recalled one shows.
     """
@@ -85,9 +90,9 @@ def retention_lines(traces: Sequence[Trace], *, width: int = 72, height: int = 1
     cells: dict[tuple[int, int], bool] = {}
     for one in sorted(traces, key=lambda one: one.recalled):
         for column in range(columns):
-            day = first + (last - first) * column / max(columns - 1, 1)
-            if one.days[0] <= day <= one.days[-1]:
-                row = round((1 - _at(one, day)) * (height - 1))
+            at = first + (last - first) * column / max(columns - 1, 1)
+            if one.days[0] <= at <= one.days[-1]:
+                row = round((1 - _at(one, at)) * (height - 1))
                 cells[row, column] = one.recalled
     lines = []
     for row in range(height):
@@ -99,8 +104,9 @@ def retention_lines(traces: Sequence[Trace], *, width: int = 72, height: int = 1
         lines.append(line)
     axis = "─" * columns
     lines.append(Text(f"     {axis}", style="dim", no_wrap=True))
-    begin, end = f"     day {first:.0f}", f"day {last:.0f}"
-    scale = begin.ljust(5 + columns - len(end)) + end if columns >= len(begin) + len(end) else begin
+    begin, end = f"     {day.format(n=first)}", day.format(n=last)
+    gap = 5 + columns - cell_len(begin) - cell_len(end)
+    scale = f"{begin}{' ' * gap}{end}" if gap >= 5 else begin
     lines.append(Text(scale, style="dim", no_wrap=True))
     return lines
 
