@@ -31,6 +31,7 @@ from memorybank.cli.options import (
     policy_named,
 )
 from memorybank.cli.output import note
+from memorybank.cli.texts import TEXTS
 from memorybank.clock import Clock, to_utc
 from memorybank.companion.talk import (
     Companion,
@@ -95,7 +96,7 @@ def chat(
         today = clock().astimezone(ZoneInfo(bank.timezone)).date().isoformat()
         settings = TalkSettings(system=instruction or SYSTEM[spoken], memories=max_tokens)
         companion = Companion(bank, session or today, answering, clock, settings)
-        room = Room(companion, WORDINGS[spoken], json, sys.stdin)
+        room = Room(companion, WORDINGS[spoken], json, sys.stdin, TEXTS[spoken])
         failed = room.talk()
         if opened.runtime.background.drain(1.0) and not json:
             note(room.words.finishing)
