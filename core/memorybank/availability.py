@@ -105,7 +105,7 @@ class Availability:
         error = self._unavailable
         if error is None:
             return False
-        return error.reason not in ("locked", "down") or time.monotonic() < self._again
+        return error.reason not in ("locked", "down", "full") or time.monotonic() < self._again
 
     def fail(self, error: IndexUnavailableError) -> None:
         """Do without the index from now on, with one warning; ``retry`` tries it again."""

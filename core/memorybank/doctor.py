@@ -113,7 +113,7 @@ def _index(runtime: Runtime, repair: bool) -> Finding:
     try:
         found = differences(runtime)
     except IndexUnavailableError as error:
-        return _rebuilt(runtime, str(error)) if repair else _wrong(str(error))
+        return _put_off(error) or (_rebuilt(runtime, str(error)) if repair else _wrong(str(error)))
     if found.strangers and indexer.shared:
         # On a server they may be another store's, in this namespace by mistake: not ours to remove.
         logger.warning(
@@ -131,8 +131,17 @@ def _index(runtime: Runtime, repair: bool) -> Finding:
         if differences(runtime):
             return _rebuilt(runtime, str(found))
     except IndexUnavailableError as error:
-        return _rebuilt(runtime, f"{found}; {error}")
+        return _put_off(error) or _rebuilt(runtime, f"{found}; {error}")
     return Finding("index", False, f"{found}; put in order", True)
+
+
+def _put_off(error: IndexUnavailableError) -> Finding | None:
+    """Where the disk is full nothing tells whether the index is in order, and making it anew would fail too."""
+    if error.reason != "full":
+        return None
+    return Finding(
+        "index", False, f"not checked: {error}. Recall stays exact; run this again when there is room"
+    )
 
 
 def _wrong(problem: str) -> Finding:

@@ -71,8 +71,8 @@ class IndexUnavailableError(MemoryBankError):
     """The vector index is missing, locked by another process, damaged or down.
 
     ``reason`` is one word to decide by: ``locked``, ``damaged``, ``foreign``, ``newer``, ``unwritable``,
-    ``limits``, ``down``, ``forked`` or ``closed``. Only a damaged one may be wiped and rebuilt without
-    asking.
+    ``full`` (the disk), ``limits``, ``down``, ``forked`` or ``closed``. Only a damaged one may be wiped and rebuilt
+    without asking.
     """
 
     def __init__(self, message: str, reason: str = "down") -> None:

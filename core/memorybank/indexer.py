@@ -34,9 +34,10 @@ class Indexer(Availability):
     """Owns the vector index of a store: opens it late, writes it behind, does without it when it fails.
 
     ``open_index`` makes the index or raises IndexUnavailableError. ``threshold`` rows wake the background thread;
-    it also looks every ``interval`` seconds. An index that was locked or down is tried again after ``retry_after``
-    seconds. A bank of ``large`` memories gets a collection of its own. ``several``: the index is on a server, where
-    other processes of this store write too; it is opened by the background thread, so that no search waits for it.
+    it also looks every ``interval`` seconds. An index that was locked, down or without room on its disk is tried
+    again after ``retry_after`` seconds. A bank of ``large`` memories gets a collection of its own. ``several``: the
+    index is on a server, where other processes of this store write too; it is opened by the background thread, so
+    that no search waits for it.
     """
 
     def __init__(

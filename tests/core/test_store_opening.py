@@ -7,7 +7,6 @@ import shutil
 import sqlite3
 import stat
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -241,45 +240,6 @@ def test_a_read_only_store_sees_what_others_write(open_store: OpenStore) -> None
     assert reader.doctor().ok
     reader.close()
     assert writer.bank("gary").timezone != "Asia/Tokyo"
-
-
-@pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of 3 MB."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=3m", "tmpfs", place], capture_output=True, check=False
-    )
-    if done.returncode:
-        pytest.skip("a small file system cannot be mounted here (needs root)")
-    yield place
-    subprocess.run(["umount", "-l", place], check=True)
-
-
-def test_a_full_disk_loses_nothing_and_says_so(open_store: OpenStore, small_disk: Path) -> None:
-    """The add that does not fit raises and stores nothing; what was acknowledged stays; space freed, it goes on."""
-    ballast = small_disk / "ballast"
-    store = open_store(small_disk / "memory")
-    bank = store.bank("gary")
-    bank.add([user("My cat is Mochi")], session="s")
-    ballast.write_bytes(bytes(1_500_000))
-    acknowledged = 1
-    while True:
-        try:
-            bank.add([user(f"fact {i} " + "x" * 5000) for i in range(10)], session="s")
-        except StoreError as error:
-            assert "full" in str(error)  # noqa: PT017 - how many fit is not the point
-            break
-        acknowledged += 10
-        assert acknowledged < 10_000
-    assert len(bank.history("s")) == acknowledged
-    assert "Mochi" in bank.recall("cat Mochi", k=1, reinforce=False)[0].memory.text
-    ballast.unlink()
-    bank.add([user("There is room again")], session="s")
-    assert len(bank.history("s")) == acknowledged + 1
-    assert store.doctor().ok
-    store.close()
 
 
 def test_a_read_only_file_system(open_store: OpenStore, small_disk: Path) -> None:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from memorybank.errors import IndexUnavailableError, InvalidInputError
-from memorybank.index import rows
+from memorybank.index import room, rows
 from memorybank.index.catalogue import Catalogue
 from memorybank.index.client import Server, connect_server, disconnect, guarded, may_pass
 from memorybank.index.compaction import compact
@@ -76,8 +77,8 @@ class ChromaIndex:
         closed cleanly.
 
         Raises IndexUnavailableError with a ``reason``: ``locked`` (another process holds the folder),
-        ``damaged``, ``foreign`` (not ours, or other shards), ``newer``, ``unwritable``, ``limits`` (too few
-        open files allowed), ``down`` (the server).
+        ``damaged``, ``foreign`` (not ours, or other shards), ``newer``, ``unwritable``, ``full`` (the disk),
+        ``limits`` (too few open files allowed), ``down`` (the server).
         """
         if isinstance(where, str) and where.startswith(("http://", "https://")):
             where = Server(where)
@@ -125,7 +126,7 @@ class ChromaIndex:
             place = self._catalogue.home(bank, matrix.shape[1])
             rows.put(place, bank, names, matrix)
 
-        self._run_alone("writing to Chroma", write)
+        self._run_alone("writing to Chroma", write, writes=True)
 
     def delete(self, bank: str, ids: Sequence[str]) -> None:
         """See VectorIndex. Chroma only marks vectors as deleted; their bytes go when the index is rebuilt."""
@@ -136,7 +137,7 @@ class ChromaIndex:
             for place in self._catalogue.places(bank):
                 rows.take(place, bank, names)
 
-        self._run_alone("deleting in Chroma", remove)
+        self._run_alone("deleting in Chroma", remove, writes=True)
 
     def drop(self, bank: str) -> int:
         """See VectorIndex."""
@@ -151,7 +152,7 @@ class ChromaIndex:
             self._catalogue.remove(self._layout.own_name(bank))
             return len(found)
 
-        return self._run_alone("dropping a bank in Chroma", remove)
+        return self._run_alone("dropping a bank in Chroma", remove, writes=True)
 
     def neighbours(self, banks: Iterable[str], others: Iterable[str]) -> list[str]:
         """See VectorIndex: the banks of the same shards, but for those with a collection of their own."""
@@ -233,7 +234,8 @@ class ChromaIndex:
         the move.
         """
         checked_bank(bank)
-        self._run_alone("giving a bank its own collection in Chroma", lambda: move_out(self._catalogue, bank))
+        what = "giving a bank its own collection in Chroma"
+        self._run_alone(what, lambda: move_out(self._catalogue, bank), writes=True)
 
     @property
     def clean(self) -> bool:
@@ -271,7 +273,7 @@ class ChromaIndex:
                 self._layout = self._folder.layout(self._layout.shards, self._layout.namespace)
                 self._client = self._folder.connect(trusted=True)
                 self._catalogue = self._new_catalogue()
-                with guarded("reading Chroma's collections", reason="damaged"):
+                with self._guarded("reading Chroma's collections"):
                     self._survey()
             except BaseException:
                 self._folder.release(clean=False)
@@ -301,21 +303,27 @@ class ChromaIndex:
                 "forked",
             )
 
-    def _run_alone(self, what: str, operation: Callable[[], Result]) -> Result:
-        """As `_run`, one at a time."""
+    def _run_alone(self, what: str, operation: Callable[[], Result], *, writes: bool = False) -> Result:
+        """As `_run`, one at a time. What ``writes`` is not begun on a disk that is too full to end it."""
         self._check_process()
         with self._writing:
+            if writes and self._folder is not None:
+                room.check_room(self._folder.path)
             return self._run(what, operation)
 
     def _run(self, what: str, operation: Callable[[], Result]) -> Result:
         """The operation's result, Chroma's errors turned into ours; on a server once more if it may help."""
         self._check_process()
         try:
-            with self._gate.passing(), guarded(what, reason="down" if self._folder is None else "damaged"):
+            with self._gate.passing(), self._guarded(what):
                 return self._insist(operation)
         except IndexUnavailableError as error:
-            self._suspect = self._suspect or error.reason == "damaged"
+            self._suspect = self._suspect or error.reason in ("damaged", "full")
             raise
+
+    def _guarded(self, what: str) -> AbstractContextManager[None]:
+        folder = self._folder
+        return guarded(what) if folder is None else guarded(what, "damaged", folder.path)
 
     def _insist(self, operation: Callable[[], Result]) -> Result:
         if self._folder is not None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from memorybank.errors import IndexUnavailableError, InvalidInputError
+from memorybank.index import room
 
 if TYPE_CHECKING:
     import httpx
@@ -84,7 +85,7 @@ class Server:
 
 def connect_folder(folder: Path) -> ClientAPI:
     """A client on an embedded folder. The caller holds the folder's lock. Raises IndexUnavailableError."""
-    with guarded("opening the Chroma folder", reason="damaged"):
+    with guarded("opening the Chroma folder", "damaged", folder):
         import chromadb
         from chromadb.config import Settings
 
@@ -152,8 +153,10 @@ def disconnect(client: ClientAPI) -> None:
 
 
 @contextlib.contextmanager
-def guarded(what: str, reason: str = "down") -> Iterator[None]:
+def guarded(what: str, reason: str = "down", folder: Path | None = None) -> Iterator[None]:
     """Whatever Chroma raises inside becomes an IndexUnavailableError that says ``what`` was being done.
+
+    ``folder``: where an embedded index lies; a failure on its full disk is said to be one.
 
     Chroma raises its own errors, RuntimeError, ValueError, AttributeError (a closed client), those of httpx,
     and panics of its Rust part, which are not even Exceptions.
@@ -167,14 +170,21 @@ def guarded(what: str, reason: str = "down") -> Iterator[None]:
     except PermissionError as error:
         raise IndexUnavailableError(f"{what}: no permission ({error.filename})", "unwritable") from error
     except Exception as error:  # every error of another library ends here, named in the message
-        full = "no space left" in str(error).lower() or "disk is full" in str(error).lower()
-        raise IndexUnavailableError(
-            f"{what} failed: {_words(error)}", "unwritable" if full else reason
-        ) from error
+        raise _failed(f"{what} failed: {_words(error)}", reason, folder) from error
     except BaseException as error:
         if type(error).__name__ != "PanicException":  # pyo3 has no importable name for it
             raise
-        raise IndexUnavailableError(f"{what} failed inside Chroma: {_words(error)}", "damaged") from error
+        raise _failed(f"{what} failed inside Chroma: {_words(error)}", "damaged", folder) from error
+
+
+def _failed(said: str, reason: str, folder: Path | None) -> IndexUnavailableError:
+    if not room.is_full(said, folder):
+        return IndexUnavailableError(said, reason)
+    return (
+        IndexUnavailableError(f"{said}; the server's disk is full", "full")
+        if folder is None
+        else (room.full(folder, said))
+    )
 
 
 def _words(error: BaseException) -> str:

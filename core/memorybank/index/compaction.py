@@ -16,9 +16,9 @@ from contextlib import closing
 from pathlib import Path
 
 from memorybank.errors import IndexUnavailableError
+from memorybank.index import room
 from memorybank.index.apart import run_apart
-
-DATABASE_NAME = "chroma.sqlite3"
+from memorybank.index.layout import DATABASE_NAME
 
 
 def compact(folder: Path, timeout: float = 600.0) -> None:
@@ -36,6 +36,8 @@ def compact(folder: Path, timeout: float = 600.0) -> None:
     if done.returncode != 0:
         lines = done.stderr.strip().splitlines()
         why = lines[-1][:200] if lines else f"the process ended with {done.returncode}"
+        if room.is_full(why, folder):
+            raise room.full(folder, why)
         raise IndexUnavailableError(f"the Chroma folder {folder} could not be compacted ({why})", "damaged")
 
 

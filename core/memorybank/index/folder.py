@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from memorybank.errors import IndexUnavailableError
+from memorybank.index import room
 from memorybank.index.client import connect_folder
-from memorybank.index.layout import DEFAULT_SHARDS, FORMAT, Layout
+from memorybank.index.layout import DATABASE_NAME, DEFAULT_SHARDS, FORMAT, Layout
 from memorybank.index.limits import fitting_shards, most_collections
 from memorybank.index.lock import LOCK_NAME, FolderLock
 from memorybank.index.probe import probe
@@ -31,7 +32,6 @@ logger: logging.Logger = logging.getLogger("memorybank.index")
 
 LAYOUT_NAME = "memorybank.json"
 MARKER_NAME = "memorybank.open"
-DATABASE_NAME = "chroma.sqlite3"
 OURS = frozenset({LOCK_NAME, LAYOUT_NAME, MARKER_NAME})
 
 
@@ -63,9 +63,7 @@ class Folder:
                 f"{path} is a file; the Chroma index needs a folder", "foreign"
             ) from None
         except OSError as error:
-            raise IndexUnavailableError(
-                f"the Chroma folder {path} cannot be made: {error.strerror}", "unwritable"
-            ) from error
+            raise room.unwritable(path, f"the Chroma folder {path} cannot be made", error) from error
         return cls(path, FolderLock(path))
 
     def layout(self, shards: int | None, namespace: str) -> Layout:
@@ -104,6 +102,7 @@ class Folder:
 
         ``trusted``: this process has just closed it and changed it itself.
         """
+        room.check_room(self.path)
         written = self._read()
         marker = self.path / MARKER_NAME
         self.clean = written is None or not (marker.exists() or written.files != self._files())
@@ -201,8 +200,8 @@ class Folder:
                 os.fsync(stream.fileno())
             os.replace(part, target)
         except OSError as error:
-            raise IndexUnavailableError(
-                f"cannot write into the Chroma folder {self.path}: {error.strerror}", "unwritable"
+            raise room.unwritable(
+                self.path, f"cannot write into the Chroma folder {self.path}", error
             ) from error
 
     def _files(self) -> dict[str, list[int]]:

@@ -16,6 +16,9 @@ from enum import StrEnum
 
 from memorybank.errors import InvalidInputError
 
+DATABASE_NAME = "chroma.sqlite3"
+"""What Chroma calls its database in a folder."""
+
 FORMAT = 1
 """Version of this layout. A higher one in a folder was written by a newer MemoryBank."""
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from memorybank.errors import IndexUnavailableError
+from memorybank.index.room import unwritable
 
 LOCK_NAME = "memorybank.lock"
 
@@ -32,9 +33,7 @@ class FolderLock:
                 "locked",
             ) from None
         except OSError as error:
-            raise IndexUnavailableError(
-                f"the Chroma folder {folder} cannot be locked: {error.strerror}", "unwritable"
-            ) from error
+            raise unwritable(folder, f"the Chroma folder {folder} cannot be locked", error) from error
 
     def release(self) -> None:
         """Let go. Twice is once."""

@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 from memorybank.errors import IndexUnavailableError
+from memorybank.index import room
 from memorybank.index.apart import run_apart
 
 NEWEST = 400
@@ -24,7 +25,8 @@ _GOOD = "memorybank-probe: good"
 def probe(folder: Path, timeout: float) -> None:
     """Try every collection of the folder, whose lock the caller holds. ``timeout`` in seconds.
 
-    Raises IndexUnavailableError, ``damaged``, if that process crashed, hung or met an error.
+    Raises IndexUnavailableError, ``damaged``, if that process crashed, hung or met an error; ``full`` if for want of
+    room on the disk.
     """
     try:
         done = run_apart(__name__, folder, timeout)
@@ -39,6 +41,8 @@ def probe(folder: Path, timeout: float) -> None:
     if done.returncode != 0 or _GOOD not in done.stdout:
         lines = done.stderr.strip().splitlines()
         why = lines[-1][:200] if done.returncode > 0 and lines else f"the reader ended with {done.returncode}"
+        if room.is_full(why, folder):
+            raise room.full(folder, why)
         raise IndexUnavailableError(
             f"the Chroma folder {folder} is damaged ({why}); rebuild the index", "damaged"
         )

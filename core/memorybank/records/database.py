@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import logging
 import os
 import threading
 from collections.abc import Iterator
@@ -16,9 +17,11 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import QueuePool
 
-from memorybank.errors import ReadOnlyError, StoreError
+from memorybank.errors import DamagedStoreError, ReadOnlyError, StoreError
 from memorybank.records.faults import BUSY_SECONDS, bare, translate
 from memorybank.records.lending import Lending, transaction
+
+logger: logging.Logger = logging.getLogger("memorybank.records")
 
 Synchronous = Literal["full", "normal"]
 
@@ -181,20 +184,33 @@ class Database:
         """After a deletion: have no copy of it left in the write-ahead log (SQLite; nothing elsewhere).
 
         The pages themselves are overwritten by ``secure_delete``. Readers of an older state, here or in another
-        process, can hold the log back for longer than a deletion should take: then it is emptied by the next
-        call, or at ``close``.
+        process, can hold the log back for longer than a deletion should take, and so can a full disk: then it is
+        emptied by the next call, or at ``close``. What was deleted is deleted all the same: nothing is raised.
         """
         if self.is_sqlite and not self.read_only:
-            with self._translated(), self._writer:
-                raw = self.engine.raw_connection()  # a checkpoint cannot run inside a transaction
-                cursor = raw.cursor()
-                try:
-                    cursor.execute(f"PRAGMA busy_timeout={_SCRUB_MILLISECONDS}")
-                    busy = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
-                    self._unscrubbed = bool(busy)
-                finally:
-                    cursor.execute(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
-                    raw.close()
+            try:
+                with self._translated(), self._writer:
+                    self._unscrubbed = not self._empty_log()
+            except DamagedStoreError:
+                raise
+            except StoreError as error:
+                self._unscrubbed = True
+                logger.warning(
+                    "deleted, but a copy stays in the write-ahead log of %s until the next deletion or close: %s",
+                    self.where,
+                    bare(error.__cause__ or error),
+                )
+
+    def _empty_log(self) -> bool:
+        """Whether the write-ahead log could be emptied."""
+        raw = self.engine.raw_connection()  # a checkpoint cannot run inside a transaction
+        cursor = raw.cursor()
+        try:
+            cursor.execute(f"PRAGMA busy_timeout={_SCRUB_MILLISECONDS}")
+            return not cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        finally:
+            cursor.execute(f"PRAGMA busy_timeout={int(BUSY_SECONDS * 1000)}")
+            raw.close()
 
     def integrity(self, connection: Connection) -> tuple[bool, str]:
         """Whether the database finds itself in order, and its words."""

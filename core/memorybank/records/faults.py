@@ -55,7 +55,12 @@ def _of_postgres(state: str, where: str, words: str, *, lost: bool, committing: 
         return StoreError(
             f"{where} takes no more connections ({words}); raise max_connections, or run fewer processes or threads"
         )
-    if state in ("53100", "53200"):
+    if state == "53100":
+        return StoreError(
+            f"{where}: the server's disk is full ({words}); nothing of this call was stored. "
+            "Free space there and try again"
+        )
+    if state == "53200":
         return StoreError(f"{where}: the server is out of room ({words}); nothing of this call was stored")
     if state.startswith("28") or "authentication failed" in words:
         return StoreError(f"{where} refused the login ({words}); check user and password")
