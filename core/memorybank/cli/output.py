@@ -153,6 +153,17 @@ def wrap(line: str, width: int) -> list[str]:
     return [*pieces, current.rstrip()] if current.strip() or not pieces else pieces
 
 
+def rows(items: Iterable[str], width: int) -> list[str]:
+    """Items beside each other in rows at most ``width`` columns wide; none is broken."""
+    made: list[str] = []
+    for item in items:
+        if made and cell_len(made[-1]) + 2 + cell_len(item) <= width:
+            made[-1] = f"{made[-1]}  {item}"
+        else:
+            made.append(item)
+    return made
+
+
 def snippet(text: str, width: int = 60) -> str:
     """The first words of a memory, on one line of ``width`` columns, without "user:"."""
     line = " ".join(clean(text[: 4 * width]).removeprefix("user: ").split())
@@ -175,13 +186,13 @@ def print_recalled(console: Console, recalled: Sequence[Recalled], zone: str, te
         head = Text(f"{rank}. {one.score:.3f}", style="bold")
         head.append(f"  R={one.retention:.2f}  {memory_head(one.memory, zone, texts)}", style="dim")
         console.print(head)
-        parts = "  ".join(
+        parts = [
             f"{texts.parts.get(name, name)} {value:.2f}"
             for name, value in one.parts.items()
             if abs(value) >= 0.005
-        )
-        for piece in wrap(parts, max(console.width - 3, 8)):
-            console.print(Text(f"   {piece}", style="cyan"))
+        ]
+        for row in rows(parts, max(console.width - 3, 8)):
+            console.print(Text(f"   {row}", style="cyan"))
         print_body(console, one.memory.text, texts=texts)
 
 

@@ -23,7 +23,8 @@ from memorybank.testing import FrozenClock
 IMPORTED_ON = 9  # the evening of the tenth day
 FORGOTTEN_ON = 260  # days: companion memories that were never recalled have faded by then
 _RECALLED = 2  # memories per question: each one that is handed over grows stronger
-_DRAWN = 4  # memories of each kind in the plot
+_DRAWN = 4  # recalled memories in the plot,
+_FADING = 2  # and memories that were never recalled: these all run close together
 _TITLES = {
     "en": "Retention over time: each recall adds 1 to S and sets t to 0",
     "zh": "留存随时间的变化：每次想起，S 加 1，t 归零",
@@ -91,13 +92,16 @@ Step = Imported | Asked | Faded | LookedBack | Plotted
 
 @dataclass(slots=True)
 class _Diary:
-    """Who was recalled when."""
+    """Who was recalled when, and what came first on which evening."""
 
     uses: dict[str, list[datetime]] = field(default_factory=dict)
+    first: dict[datetime, str] = field(default_factory=dict)
 
     def note(self, recalled: tuple[Recalled, ...], now: datetime) -> None:
         for one in recalled:
             self.uses.setdefault(one.memory.id, []).append(now)
+        if recalled:
+            self.first[now] = recalled[0].memory.id
 
 
 def run(
@@ -170,15 +174,17 @@ def _look_back(bank: MemoryBank, script: Script, now: datetime, diary: _Diary) -
 
 def _plot(bank: MemoryBank, script: Script, png: Path | None, diary: _Diary) -> Plotted:
     turns = bank.memories(levels=["turn"])
-    often = sorted((one for one in turns if one.id in diary.uses), key=lambda one: -len(diary.uses[one.id]))
+    # What came first on the last evenings: each has a course of its own, and none hides another.
+    best = set(list(diary.first.values())[-_DRAWN:])
+    often = [one for one in turns if one.id in best]
     never = [one for one in turns if one.id not in diary.uses]
-    spaced = never[:: max(len(never) // _DRAWN, 1)]
+    spaced = never[:: max(len(never) - 1, 1) // max(_FADING - 1, 1)]
     start, until = script.evening(0).replace(hour=0), script.evening(FORGOTTEN_ON + 75)
     traces = tuple(
         trace(
             _label(one, script), bank.curve, one.ended, diary.uses.get(one.id, ()), start=start, until=until
         )
-        for one in [*often[:_DRAWN], *spaced[:_DRAWN]]
+        for one in [*often, *spaced[:_FADING]]
     )
     threshold = bank.policy.archive_below
     if png is None:

