@@ -53,6 +53,15 @@ def test_trace_follows_the_curve_and_its_recalls() -> None:
     assert list(once.days) == sorted(once.days)
 
 
+def test_a_curve_beneath_another_shows() -> None:
+    """Curves that run together for half of the way or more: the lower one is wider, and none wider than it must be."""
+    figure = retention_figure([make("a", 20), make("b", 20), make("c", 20, 90), make("d"), make("e", 60)])
+    widths = [line.get_linewidth() for line in figure.axes[0].lines[:5]]
+    assert widths[0] > widths[1] > widths[2]
+    assert widths[2] == widths[4] == 2
+    assert widths[3] < 2
+
+
 def test_recalls_outside_the_span_do_not_count() -> None:
     """Only what was recalled while the memory existed and the plot runs."""
     assert not make("a", -5, 400).recalled

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memorybank.plotting.canvas import COLOURS, dress, fonts, page, save
-from memorybank.plotting.traces import Trace
+from memorybank.plotting.traces import Trace, value_at
 from memorybank.plotting.words import Words, words
 from memorybank.text.language import Language
 
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _COLUMNS = 58  # of a label: two of them fit beside each other
+_NEAR = 0.01  # in R: less than the width of a line
+_WIDER = 2.5  # points
 _DASHES = ((5, 2), (1, 1.5), (7, 2, 1.5, 2), (3, 1.5))
 
 
@@ -39,8 +41,8 @@ def retention_figure(
     said = words(language)
     figure = page(width, 5.6 if legend else 0.2 * width + 1.8)
     axes = figure.add_subplot()
-    for number, one in enumerate(traces, 1):
-        _draw(axes, one, number, len(traces), said)
+    for number, (one, above) in enumerate(zip(traces, covers(traces), strict=True), 1):
+        _draw(axes, one, number, len(traces), above, said)
     if traces:
         for style, name in (("-", said.recalled), ("--", said.not_recalled)):
             axes.plot([], [], color="#555555", linestyle=style, linewidth=1.6, label=name)
@@ -70,14 +72,33 @@ def plot_retention(
     return save(figure, path)
 
 
-def _draw(axes: Axes, one: Trace, number: int, count: int, said: Words) -> None:
+def covers(traces: Sequence[Trace]) -> list[int]:
+    """How many later curves run along each one, in the same style: these would hide it. Pure."""
+    return [
+        sum(_along(one, later) for later in traces[place + 1 :] if later.recalled == one.recalled)
+        for place, one in enumerate(traces)
+    ]
+
+
+def _along(one: Trace, other: Trace) -> bool:
+    """Whether the other is too close to be seen beside this one for half of the way."""
+    there = [value_at(other, day) for day in one.days]
+    near = [
+        value is not None and abs(value - own) < _NEAR
+        for value, own in zip(there, one.retention, strict=True)
+    ]
+    return 2 * sum(near) >= len(near)
+
+
+def _draw(axes: Axes, one: Trace, number: int, count: int, above: int, said: Words) -> None:
     label = fonts().label(one.label, said.memory.format(n=number), _COLUMNS)
     colour = COLOURS[(number - 1) % len(COLOURS)]
     axes.plot(
         one.days,
         one.retention,
         color=colour,
-        linewidth=2 if one.recalled else 1.6,
+        # What runs beneath others is drawn wider, so that its colour shows at both sides.
+        linewidth=(2 if one.recalled else 1.6) + _WIDER * above,
         linestyle="-" if one.recalled else (0, _DASHES[(number - 1) % len(_DASHES)]),
         label=f"{number}  {label}",
     )

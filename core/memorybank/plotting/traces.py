@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -117,8 +118,9 @@ def _style(recalled: bool | None) -> str:
 
 def _at(one: Trace, day: float) -> float:
     """Retention at the last point that is not after ``day``."""
-    low, high = 0, len(one.days)
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if one.days[middle] <= day else (low, middle)
-    return one.retention[low]
+    return one.retention[max(bisect_right(one.days, day) - 1, 0)]
+
+
+def value_at(one: Trace, day: float) -> float | None:
+    """Retention on a day of the trace, to the point before it; None before its first and after its last day."""
+    return _at(one, day) if one.days[0] <= day <= one.days[-1] else None
