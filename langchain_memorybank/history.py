@@ -18,6 +18,7 @@ from langchain_memorybank._convert import from_message, normalise, usable_name
 from langchain_memorybank._window import last_messages
 from langchain_memorybank.identity import Source
 from memorybank import InvalidInputError, MemoryBank, MemoryStore, rewinding
+from memorybank.accepting import accept
 from memorybank.outline import outline
 
 logger: logging.Logger = logging.getLogger("memorybank.langchain")
@@ -66,19 +67,20 @@ class MemoryBankChatMessageHistory(BaseChatMessageHistory):
         return [from_message(message) for message in found]
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Store messages in order, all or none. A message with an id that the session has is stored once.
+        """Store messages in order. A message with an id that the session has is stored once.
 
         What cannot be stored is logged, kept for the next call on this session while the store is open, and
-        the error raised: ``RunnableWithMessageHistory`` would swallow it in silence.
+        the error raised: ``RunnableWithMessageHistory`` would swallow it in silence. A message that is refused (by
+        the redaction) among others that are not is logged and left out: the turn is not lost for it.
         """
         items = _unsaved.outstanding(self.bank, self.session_id, normalise(messages))
         if not items:
             return
         try:
-            self.bank.add([item for _, item in items], session=self.session_id)
+            done = accept(self.bank, [item for _, item in items], session=self.session_id)
         except InvalidInputError:
             raise  # not kept: what is refused once is refused again, and would block what follows
-        except Exception as error:
+        except Exception as error:  # whatever it was, the messages wait for the next write
             _unsaved.keep(self.bank, self.session_id, items)
             logger.error(  # no traceback: the errors in its chain may quote a message
                 "memory: %d messages of a session were not stored (%s); they are tried again with the next ones",
@@ -87,6 +89,8 @@ class MemoryBankChatMessageHistory(BaseChatMessageHistory):
             )
             raise
         _unsaved.settle(self.bank, self.session_id)
+        if done.error is not None:
+            logger.error("memory: %s", done.error)
         if self._consolidate:
             self.bank.consolidate_soon()
 

@@ -53,7 +53,7 @@ def from_langchain(
     if dimension is None:
         try:
             dimension = len(embeddings.embed_query("memory"))
-        except Exception as error:
+        except Exception as error:  # any provider's own error
             raise EmbeddingError(
                 f"{type(embeddings).__name__} could not embed a word to find out its dimension "
                 f"({type(error).__name__}); give dimension="
@@ -91,7 +91,7 @@ def from_chat_model(
     def ask(prompt: str) -> str:
         try:
             reply = model.invoke(prompt, settings)
-        except Exception as error:
+        except Exception as error:  # any provider's own error
             raise LLMError(f"{type(model).__name__} failed: {type(error).__name__}") from error
         text = str(reply.text) if isinstance(reply, BaseMessage) else str(reply)
         if not text.strip():

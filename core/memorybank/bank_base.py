@@ -9,13 +9,12 @@ from memorybank.clock import to_utc
 from memorybank.errors import InvalidInputError
 from memorybank.forgetting import ForgettingCurve, ForgettingPolicy
 from memorybank.intake import redacted
-from memorybank.runtime import Runtime
-from memorybank.watch import Watch
+from memorybank.runtime import Running, Runtime
 
 Time = datetime | str
 
 
-class BankBase:
+class BankBase(Running):
     """An owner in a store. See ``MemoryBank``."""
 
     def __init__(
@@ -52,21 +51,6 @@ class BankBase:
     def language(self) -> str | None:
         """ "en", "zh", or None where it is found out from the texts."""
         return self._language
-
-    @property
-    def runtime(self) -> Runtime:
-        """The parts of the store, for the adapters and tools of this project."""
-        return self._runtime
-
-    @property
-    def watch(self) -> Watch:
-        """What counts and traces the store's calls."""
-        return self._runtime.watch
-
-    @property
-    def degraded(self) -> bool:
-        """Whether recall works with less than the store was set up with: no embedder, or an index that failed."""
-        return self._runtime.degraded
 
     @property
     def curve(self) -> ForgettingCurve:

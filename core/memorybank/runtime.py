@@ -64,3 +64,24 @@ class Runtime:
     def dimension(self) -> int | None:
         """Length of the vectors, None without an embedder."""
         return None if self.embedder is None else self.embedder.dimension
+
+
+class Running:
+    """What stands on an open store: the store itself and each of its banks."""
+
+    _runtime: Runtime
+
+    @property
+    def runtime(self) -> Runtime:
+        """The parts of the store, for the adapters and tools of this project."""
+        return self._runtime
+
+    @property
+    def watch(self) -> Watch:
+        """What counts and traces the store's calls."""
+        return self._runtime.watch
+
+    @property
+    def degraded(self) -> bool:
+        """Whether recall works with less than the store was set up with: no embedder, or an index that failed."""
+        return self._runtime.degraded

@@ -21,8 +21,8 @@ from memorybank.records import banks
 from memorybank.records.database import Synchronous
 from memorybank.rerank import Reranker
 from memorybank.retrieval.settings import RetrievalSettings
-from memorybank.runtime import LLM, Runtime, Search
-from memorybank.watch import Watch, watched
+from memorybank.runtime import LLM, Running, Runtime, Search
+from memorybank.watch import watched
 
 if TYPE_CHECKING:
     from memorybank.index.client import Server
@@ -34,7 +34,7 @@ Default = Literal["default"]
 _LANGUAGES = ("en", "zh")
 
 
-class MemoryStore:
+class MemoryStore(Running):
     """A store of memories. Use ``MemoryStore.open``; close it, or use it as a context manager."""
 
     def __init__(
@@ -121,21 +121,6 @@ class MemoryStore:
 
     def __repr__(self) -> str:
         return f"MemoryStore({self._where!r})"
-
-    @property
-    def runtime(self) -> Runtime:
-        """The parts of the store, for the adapters and tools of this project."""
-        return self._runtime
-
-    @property
-    def watch(self) -> Watch:
-        """What counts and traces the store's calls."""
-        return self._runtime.watch
-
-    @property
-    def degraded(self) -> bool:
-        """Whether recall works with less than the store was set up with: no embedder, or an index that failed."""
-        return self._runtime.degraded
 
     def stats(self) -> StoreStats:
         """What the store is at, and what it has done since it was opened: see ``StoreStats``."""

@@ -33,6 +33,7 @@ from memorybank.cli.output import error_json, error_line, note
 from memorybank.errors import ImportFormatError, InvalidInputError, MemoryBankError
 
 FAILED, USAGE = 1, 2
+JSON = "--json"
 DEBUG_VARIABLE = "MEMORYBANK_DEBUG"
 
 # A new group of commands is a module with ``register(app)`` and its name here; this is their order in --help.
@@ -57,10 +58,10 @@ class ErrorGroup(TyperGroup):
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         """Read the options that stand before the command. Raises ``typer.Exit`` for those there are not."""
-        json = "--json" in args
+        json = JSON in args
         try:
             return super().make_context(info_name, args, parent, **extra)
-        except Exception as error:
+        except Exception as error:  # typer's usage errors have no public base; all others are raised again
             if _is_usage(error):
                 raise _misused(error, json) from None
             raise
@@ -77,7 +78,7 @@ class ErrorGroup(TyperGroup):
             ) from None
         except (MemoryBankError, ImportError) as error:
             raise _failed(error, str(error), FAILED, json) from None
-        except Exception as error:
+        except Exception as error:  # the last line of defence: one line for the user instead of a traceback
             if _is_usage(error):
                 raise _misused(error, json) from None
             if _is_control_flow(error) or os.environ.get(DEBUG_VARIABLE):
@@ -88,7 +89,7 @@ class ErrorGroup(TyperGroup):
 
 def _wants_json(ctx: Any) -> bool:
     """Whether ``--json`` was typed for the command that comes, which has not read its options yet."""
-    return "--json" in [*getattr(ctx, "_protected_args", ()), *ctx.args]
+    return JSON in [*getattr(ctx, "_protected_args", ()), *ctx.args]
 
 
 def _failed(error: Exception, message: str, code: int, json: bool) -> typer.Exit:

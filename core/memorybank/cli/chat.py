@@ -21,10 +21,12 @@ from memorybank.cli.options import (
     DEFAULT_STORE,
     EmbedderOption,
     JsonOption,
+    MaxTokensOption,
     NowOption,
     OwnerOption,
     PolicyOption,
     StoreOption,
+    TimeoutOption,
     any_store,
     checked_zone,
     parsed_time,
@@ -67,12 +69,8 @@ def chat(
         str | None,
         typer.Option("--language", help="Language of the interface: en or zh (default: found out)."),
     ] = None,
-    max_tokens: Annotated[
-        int, typer.Option("--max-tokens", min=100, help="Tokens of memories put before the model.")
-    ] = 1500,
-    timeout: Annotated[
-        float, typer.Option("--timeout", min=1, help="Seconds that a server may be silent.")
-    ] = 120.0,
+    max_tokens: MaxTokensOption = 1500,
+    timeout: TimeoutOption = 120.0,
     timezone: Annotated[str | None, typer.Option("--timezone", help="IANA zone of the owner's days.")] = None,
     policy: PolicyOption = "assistant",
     now: NowOption = None,

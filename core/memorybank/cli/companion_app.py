@@ -14,8 +14,10 @@ from memorybank.cli.models import ModelOption, UrlOption, chat_model_named, mode
 from memorybank.cli.options import (
     DEFAULT_STORE,
     EmbedderOption,
+    MaxTokensOption,
     PolicyOption,
     StoreOption,
+    TimeoutOption,
     any_store,
     checked_zone,
     policy_named,
@@ -58,12 +60,8 @@ def companion(
         ),
     ] = None,
     browser: Annotated[bool, typer.Option("--open/--no-open", help="Open the page in the browser.")] = True,
-    max_tokens: Annotated[
-        int, typer.Option("--max-tokens", min=100, help="Tokens of memories put before the model.")
-    ] = 1500,
-    timeout: Annotated[
-        float, typer.Option("--timeout", min=1, help="Seconds that a server may be silent.")
-    ] = 120.0,
+    max_tokens: MaxTokensOption = 1500,
+    timeout: TimeoutOption = 120.0,
     timezone: Annotated[
         str | None, typer.Option("--timezone", help="IANA zone of the owners' days (default: as kept).")
     ] = None,

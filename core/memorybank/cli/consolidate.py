@@ -18,6 +18,7 @@ from memorybank.cli.options import (
     NowOption,
     OwnerOption,
     StoreOption,
+    TimeoutOption,
     existing_store,
     known_bank,
     parsed_time,
@@ -42,9 +43,7 @@ def consolidate(
     ] = None,
     model: ModelOption = None,
     url: UrlOption = None,
-    timeout: Annotated[
-        float, typer.Option("--timeout", min=1, help="Seconds a model may take per text.")
-    ] = 120.0,
+    timeout: TimeoutOption = 120.0,
     now: NowOption = None,
     embedder: EmbedderOption = "default",
     store: StoreOption = DEFAULT_STORE,

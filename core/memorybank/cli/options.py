@@ -40,6 +40,12 @@ EmbedderOption = Annotated[
         metavar="WHICH",
     ),
 ]
+MaxTokensOption = Annotated[
+    int, typer.Option("--max-tokens", min=100, help="Tokens of memories put before the model.")
+]
+TimeoutOption = Annotated[
+    float, typer.Option("--timeout", min=1, help="Seconds that a model or its server may be silent.")
+]
 DEFAULT_STORE = Path("memory")
 UNUSED = "unused"
 """For commands that neither embed nor search: they work whatever a store was embedded with."""

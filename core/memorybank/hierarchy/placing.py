@@ -106,7 +106,7 @@ def _present(connection: Connection, bank: BankRow, owner: str, draft: Draft, zo
     if draft.held is not None:
         return memories.by_keys(connection, [draft.held.key], owner).get(draft.held.key)
     if draft.session is not None:
-        found = memories.of_session(connection, draft.session, owner, "", level=draft.level)
+        found = derived.digests(connection, bank.key, draft.session, owner, "")
         return found[0] if found else None
     if draft.level in (Level.DAY_EVENTS, Level.DAY_PORTRAIT):
         first, following = (to_micros(at) for at in day_bounds(day_of(draft.began, zone), zone))
