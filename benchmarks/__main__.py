@@ -8,6 +8,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
@@ -85,7 +86,7 @@ def large(folder: Path, memories: int, calls: int) -> Result:
             bank = store.bank(owner, timezone="UTC")
             bank.recall("warm up")
             asks: list[Callable[[], object]] = [
-                lambda q=q, b=bank: b.recall(q, 6, reinforce=False) for q in questions
+                partial(bank.recall, question, 6, reinforce=False) for question in questions
             ]
             found.append(each(f"recall in {len(small if owner == 'small' else big):,}", asks))
     start = time.perf_counter()
@@ -102,7 +103,7 @@ def large(folder: Path, memories: int, calls: int) -> Result:
 
 def memory(folder: Path, many: int) -> Result:
     """Memory of a process that opens many owners one after another."""
-    embedder = FreeEmbedder()
+    embedder = FreeEmbedder(keep=5_000)
     limit = 64 * 2**20
     steps: list[tuple[int, float]] = []
     with MemoryStore.open(folder / "ours", embedder=embedder, chroma=False, memory_limit=limit) as store:

@@ -26,13 +26,18 @@ class Contender(Protocol):
 
 
 class Ours:
-    """MemoryBank at its defaults."""
+    """MemoryBank at its defaults: embedded in a folder, or the store that is given."""
 
     def __init__(
-        self, folder: Path, embedder: FreeEmbedder, fill: dict[str, list[str]], name: str = "MemoryBank"
+        self,
+        folder: Path,
+        embedder: FreeEmbedder,
+        fill: dict[str, list[str]],
+        name: str = "MemoryBank",
+        store: MemoryStore | None = None,
     ) -> None:
         self.name = name
-        self._store = MemoryStore.open(folder, embedder=embedder)
+        self._store = store or MemoryStore.open(folder, embedder=embedder)
         self._owners = list(fill)
         for owner, texts in fill.items():
             bank = self._store.bank(owner, timezone="UTC")
@@ -118,7 +123,9 @@ class ChromaAlone:
         import chromadb
         from chromadb.config import Settings
 
-        self._client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+        self._client: Any = chromadb.PersistentClient(
+            str(folder), settings=Settings(anonymized_telemetry=False)
+        )
         self._collection: Any = self._client.create_collection(
             "memories", embedding_function=None, configuration={"hnsw": {"space": "cosine"}}
         )

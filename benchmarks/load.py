@@ -14,37 +14,46 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from rich.console import Console
 from rich.table import Table
-from tqdm import tqdm
+from tqdm import tqdm  # type: ignore[import-untyped]  # no stubs
 
+from benchmarks.contenders import Contender
 from benchmarks.material import FreeEmbedder, talk
-from benchmarks.peers import contenders
+from benchmarks.peers import EMBEDDED, contenders, shared_contenders
 from benchmarks.timing import percentile, race, rss_mb
 from memorybank import MemoryStore
 
 console = Console()
 PER_OWNER = 200
 K = 6
+SHARED = "postgres"
 Figures = dict[str, object]
 
 
-def peers(owners: int, turns: int) -> list[Figures]:
-    """The same turn in each memory, one after the other, each turn another owner's."""
+def peers(owners: int, turns: int, names: Sequence[str]) -> list[Figures]:
+    """The same turn in each memory, one after the other, each turn another owner's; then those on PostgreSQL."""
     embedder = FreeEmbedder()
     fill = {f"user-{i}": talk(PER_OWNER, seed=i) for i in range(owners)}
+    found: list[Figures] = []
+    with contenders(embedder, fill, [n for n in names if n != SHARED], console.print) as ready:
+        found += _raced(f"a chat turn, {owners:,} owners x {PER_OWNER}", ready, owners, turns)
+    if SHARED in names:
+        with shared_contenders(embedder, fill, console.print) as ready:
+            title = f"a chat turn on PostgreSQL, {owners:,} owners x {PER_OWNER}"
+            found += _raced(title, ready, owners, turns)
+    return found
+
+
+def _raced(title: str, ready: Sequence[Contender], owners: int, turns: int) -> list[Figures]:
+    if not ready:
+        return []
     texts = talk(3 * (turns + 10), seed=2_000_003)
-    with contextlib.ExitStack() as stack:
-        ready = []
-        for one, folder in contenders(embedder, fill, console.print):
-            stack.enter_context(folder)
-            stack.callback(one.close)
-            ready.append(one)
-        found = race(ready, texts, turns, warm=min(owners, 25))
-    table = _table(f"a chat turn, {owners:,} owners x {PER_OWNER}", "", "p50, ms", "p95, ms", "p99, ms")
+    found = race(ready, texts, turns, warm=min(owners, 25))
+    table = _table(title, "", "p50, ms", "p95, ms", "p99, ms")
     for one in found:
         table.add_row(one.name, f"{one.p50:.2f}", f"{one.p95:.2f}", f"{one.p99:.2f}")
     console.print(table)
@@ -99,7 +108,7 @@ def growth(
         rows.append(row)
         table.add_row(
             *(f"{value:,.1f}" if isinstance(value, float) else f"{value:,}" for value in row.values())
-        )  # type: ignore[str-format]  # numbers
+        )
     console.print(table)
     return rows
 
@@ -177,9 +186,7 @@ def _shared(embedder: FreeEmbedder) -> Iterator[tuple[MemoryStore, Path]]:
         try:
             postgres.start()
             chroma.start()
-            with MemoryStore.open(
-                database=postgres.make(), chroma=chroma.address, embedder=embedder
-            ) as store:
+            with MemoryStore.open(database=postgres.make(), chroma=chroma.url, embedder=embedder) as store:
                 yield store, postgres.folder
         finally:
             chroma.stop()
@@ -188,8 +195,15 @@ def _shared(embedder: FreeEmbedder) -> Iterator[tuple[MemoryStore, Path]]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.load", description=__doc__)
-    parser.add_argument("--owners", type=int, nargs="+", default=[1, 100, 1_000, 5_000])
+    parser.add_argument("--owners", type=int, nargs="*", default=[1, 100, 1_000, 5_000])
     parser.add_argument("--peers", type=int, nargs="*", default=[1, 25], help="owners in the table of peers")
+    parser.add_argument(
+        "--memories",
+        nargs="*",
+        default=[*EMBEDDED, SHARED],
+        choices=[*EMBEDDED, SHARED],
+        help="which memories are in the table of peers",
+    )
     parser.add_argument("--threads", type=int, nargs="*", default=[1, 4, 16, 32])
     parser.add_argument("--turns", type=int, default=200)
     parser.add_argument(
@@ -197,8 +211,13 @@ def main() -> None:
     )
     parser.add_argument("--json", type=Path, help="also write the figures to this file")
     given = parser.parse_args()
-    results: dict[str, object] = {"peers": [row for n in given.peers for row in peers(n, given.turns)]}
-    embedder = FreeEmbedder()
+    results: dict[str, object] = {
+        "peers": [row for n in given.peers for row in peers(n, given.turns, given.memories)]
+    }
+    if not given.owners:
+        _written(given.json, results)
+        return
+    embedder = FreeEmbedder(keep=5_000)  # the process's memory is measured
     with tempfile.TemporaryDirectory() as folder, MemoryStore.open(folder, embedder=embedder) as store:
         console.rule("embedded: SQLite and Chroma in one folder")
         results["growth"] = growth(store, embedder, given.owners, given.turns, Path(folder))
@@ -209,8 +228,12 @@ def main() -> None:
             sizes = [size for size in given.owners if size <= 100]
             results["shared_growth"] = growth(store, embedder, sizes, given.turns, place)
             results["shared_crowd"] = crowd(store, embedder, max(sizes), given.threads, given.turns)
-    if given.json:
-        given.json.write_text(json.dumps(results, indent=2))
+    _written(given.json, results)
+
+
+def _written(path: Path | None, results: dict[str, object]) -> None:
+    if path is not None:
+        path.write_text(json.dumps(results, indent=2))
 
 
 if __name__ == "__main__":

