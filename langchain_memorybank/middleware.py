@@ -26,6 +26,7 @@ from langchain_memorybank._recollections import Held, Recollections, Turn
 from langchain_memorybank._thread import Cursor
 from langchain_memorybank.identity import Source, thread_of
 from memorybank import Context, Erased, InvalidInputError, Level, MemoryBank, MemoryStore, OwnerError
+from memorybank.accepting import Accepted, accept
 from memorybank.intake import check_count, check_levels
 
 logger: logging.Logger = logging.getLogger("memorybank.langchain")
@@ -263,32 +264,41 @@ class MemoryBankMiddleware(AgentMiddleware[MemoryBankState, Any, Any]):
             bank.consolidate_soon()
 
     def _store(self, turn: Turn, cursor: Cursor, messages: Sequence[BaseMessage]) -> Cursor:
-        """Store messages; the cursor passes them only if that succeeded, so that what failed is tried again."""
+        """Store messages; the cursor passes them only if that succeeded, so that what failed is tried again.
+
+        A message that is refused among others that are not is told of and left out: the turn is not lost for it.
+        """
         if not messages or not self._capture:
             return _thread.moved(cursor, messages)
 
-        def add() -> bool:
-            self._bank(turn).add([to_message(message) for message in messages], session=cursor.session)
-            return True
+        def add() -> Accepted:
+            return accept(
+                self._bank(turn), [to_message(message) for message in messages], session=cursor.session
+            )
 
-        stored = self._guarded(f"storing {len(messages)} messages", add, False)
-        return _thread.moved(cursor, messages) if stored else cursor
+        done = self._guarded(f"storing {len(messages)} messages", add, None)
+        if done is None:
+            return cursor
+        if done.error is not None:
+            self._failed(f"storing {len(done.refused)} of {len(messages)} messages", done.error)
+        return _thread.moved(cursor, messages)
 
     def _guarded(self, what: str, act: Callable[[], _T], otherwise: _T) -> _T:
         try:
             return act()
         except OwnerError:
             raise
-        except Exception as error:  # whatever breaks in the memory must not take the agent down
-            if self._on_error == "raise":
-                raise
-            if callable(self._on_error):
-                self._on_error(error)
-            else:
-                logger.warning(
-                    "memory: %s failed (%s); the agent goes on without", what, type(error).__name__
-                )
+        except Exception as error:  # noqa: BLE001 - whatever breaks in the memory must not take the agent down
+            self._failed(what, error)
             return otherwise
+
+    def _failed(self, what: str, error: Exception) -> None:
+        if self._on_error == "raise":
+            raise error
+        if callable(self._on_error):
+            self._on_error(error)
+        else:
+            logger.warning("memory: %s failed (%s); the agent goes on without", what, type(error).__name__)
 
 
 def _own_session(messages: Sequence[BaseMessage], asked: Sequence[str]) -> str:

@@ -10,7 +10,8 @@ from datetime import date
 from typing import Literal
 
 from llamaindex_memorybank._convert import has_tool_calls, to_chat
-from memorybank import Context, InvalidInputError, MemoryBank, MemoryBankError, Message, StoreError
+from memorybank import Context, MemoryBank, MemoryBankError, Message, StoreError
+from memorybank.accepting import Accepted, accept
 from memorybank.rewinding import Shown, read, read_end, reset, rewrite
 
 logger: logging.Logger = logging.getLogger("memorybank.llamaindex")
@@ -54,6 +55,7 @@ class Conversation:
         self._recalled: tuple[Turn, Context] | None = None
         self._uncredited: Context | None = None
         self._tended: date | None = None
+        self._told = 0  # how many of the queue's first messages were told of as refused
 
     # -- writing -----------------------------------------------------------------------------------------------
 
@@ -66,49 +68,44 @@ class Conversation:
         """Write what was queued; whether all is written.
 
         What cannot be written is reported, shown all the same, and tried again by the next flush: a turn whose
-        answer is there is not failed for it.
+        answer is there is not failed for it, and a message that is refused holds back no other.
         """
         try:
-            self._write()
+            done = self._write()
         except Exception as error:  # noqa: BLE001 - a redaction or driver may raise anything; the turn goes on
             self.report("messages are kept in this process until they can be written", error)
             return False
-        return True
+        told, self._told = self._told, 0 if done is None else len(done.refused)
+        if done is None or done.error is None:
+            return True
+        if self._told > told:  # once, not with every message that follows
+            self.report("messages are kept in this process until they can be written", done.error)
+        return False
 
-    def _write(self) -> None:
+    def _write(self) -> Accepted | None:
         with self._write_lock:
             with self._queue_lock:
                 batch = list(self._queue)
             if not batch:
-                return
-            refused: list[Message] = []
-            try:
-                stored = self.bank.add(batch, session=self.session)
-            except StoreError:  # nothing can be stored at present
-                raise
-            except Exception:
-                if len(batch) == 1:
-                    raise
-                stored, refused = self._one_by_one(batch)
+                return None
+            done = accept(self.bank, batch, session=self.session)
             with self._queue_lock:
-                self._queue[: len(batch)] = refused
-        self._settle(stored)
-        if refused:
-            raise InvalidInputError(
-                f"{len(refused)} of {len(batch)} messages are refused, the others are stored"
-            )
+                self._queue[: len(batch)] = [batch[i] for i in done.refused]
+        self._settle(done.stored)
+        return done
 
-    def _one_by_one(self, batch: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-        """What of a batch can be stored, and what not: one bad message must not hold back all that follow."""
-        stored: list[Message] = []
-        refused: list[Message] = []
-        for message in batch:
-            try:
-                stored += self.bank.add([message], session=self.session)
-            except Exception as error:  # noqa: BLE001 - a redaction may raise anything; it is reported and kept
-                self.report("a message is kept in this process until it can be written", error)
-                refused.append(message)
-        return stored, refused
+    def _let_go(self) -> None:
+        """Write what was queued, before the session shows something else; what is refused is not wanted any more."""
+        left = len(self._waiting())
+        try:
+            done = self._write()
+            left = 0 if done is None else len(done.refused)
+        except StoreError:  # nothing can be stored at present
+            raise
+        except Exception as error:  # noqa: BLE001 - a redaction may raise anything, and again for ever
+            self.report("messages that are refused are left out", error)
+        with self._queue_lock:
+            del self._queue[:left]
 
     def _settle(self, stored: Sequence[Message]) -> None:
         """At the end of a turn: credit what the answer used; once a day, let finished days be summed up."""
@@ -134,14 +131,14 @@ class Conversation:
     def set(self, messages: Sequence[Message]) -> None:
         """Let the session show exactly these messages. Raises StoreError, leaving it as it was."""
         with self._write_lock:
-            self._write()
+            self._let_go()
             rewrite(self.bank, self.session, messages)
         self._recalled = self._uncredited = None
 
     def reset(self) -> None:
         """Let the session show nothing; memories stay. Raises StoreError, leaving it as it was."""
         with self._write_lock:
-            self._write()
+            self._let_go()
             reset(self.bank, self.session)
         self._recalled = self._uncredited = None
 

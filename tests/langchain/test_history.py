@@ -165,6 +165,25 @@ def test_a_turn_that_could_not_be_stored_is_stored_with_the_next(
     assert said(bank, "s") == ["First.", "Aye.", "Second.", "Aye."]
 
 
+def test_a_message_that_is_refused_costs_no_turn(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A redaction that raises for the user's words: the reply and every later turn are stored, and it is logged."""
+
+    def redact(text: str) -> str:
+        if "poison" in text:
+            raise ValueError(text)
+        return text
+
+    store = MemoryStore.open(tmp_path / "refusing", embedder=HashEmbedder(32), chroma=False, redact=redact)
+    bank = store.bank("gary")
+    runnable = chain(bank, ScriptedChatModel("Aye."))
+    for words in ("First.", "Some poison.", "Third."):
+        runnable.invoke({"input": words}, config("s"))
+    assert said(bank, "s") == ["First.", "Aye.", "Aye.", "Third.", "Aye."]
+    assert "1 of 2 messages are refused (ValueError)" in caplog.text
+    assert "poison" not in caplog.text
+    store.close()
+
+
 def test_alone_the_error_is_raised_and_a_retry_stores_once(
     bank: MemoryBank, monkeypatch: pytest.MonkeyPatch
 ) -> None:

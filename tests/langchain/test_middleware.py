@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +17,7 @@ from scripted_chat import ScriptedChatModel, calls, system_of
 
 from langchain_memorybank import MemoryBankMiddleware
 from memorybank import MemoryStore, OwnerError
-from memorybank.testing import FrozenClock
+from memorybank.testing import FrozenClock, HashEmbedder
 
 Run = Callable[..., None]
 
@@ -566,6 +567,36 @@ def test_a_failing_store_does_not_take_the_agent_down(
         ("user", "Next."),
         ("assistant", "Again."),
     ]
+
+
+def test_a_message_that_is_refused_costs_neither_turn_nor_reply(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A redaction that raises for one message: the agent answers, all others are stored in order, it is told."""
+
+    def redact(text: str) -> str:
+        if "poison" in text:
+            raise ValueError(text)
+        return text
+
+    store = MemoryStore.open(tmp_path / "refusing", embedder=HashEmbedder(32), chroma=False, redact=redact)
+    told: list[Exception] = []
+    for on_error in ("warn", told.append):
+        user = "gary" if on_error == "warn" else "ada"
+        agent = create_agent(
+            ScriptedChatModel("One.", "some poison", "Three.", "Four."),
+            middleware=[MemoryBankMiddleware(store, on_error=on_error)],
+            checkpointer=InMemorySaver(),
+        )
+        for words in ("first", "second", "third with poison", "fourth"):
+            result = agent.invoke(said(words), thread("t"), context={"user_id": user})
+        assert result["messages"][-1].text == "Four."
+        kept = [message.text for message in store.bank(user).history("t")]
+        assert kept == ["first", "One.", "second", "Three.", "fourth", "Four."]
+    assert told
+    assert "memory: storing 2 of 3 messages failed (InvalidInputError)" in caplog.text
+    assert "poison" not in caplog.text
+    store.close()
 
 
 def test_on_error_raise_and_function(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
