@@ -154,9 +154,14 @@ def test_chinese(server: Server, visit: Visit) -> None:
     for tab in ("画像", "日子", "淡忘", "查找", "关联", "数据"):
         page.get_by_role("tab", name=tab).click()
         assert page.evaluate("document.documentElement.scrollWidth") <= 390
+    assert page.title() == "SiliconFriend：有记忆的伙伴"
     page.get_by_role("button", name="切换到英文").click()
+    page.get_by_role("button", name="change the language to Chinese").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "en-US"
+    assert page.title() == "SiliconFriend: a companion that remembers"
     page.get_by_role("button", name="change the language to Chinese").click()
     page.get_by_role("button", name="切换到英文").wait_for()
+    assert page.evaluate("document.documentElement.lang") == "zh-CN"
 
 
 def test_by_keyboard_alone(server: Server, visit: Visit) -> None:

@@ -182,6 +182,31 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     yield from serve(folder, "--trusted-header", "X-Forwarded-User")
 
 
+def test_there_is_one_page(server: Server) -> None:
+    """Any other path answers 404, and nothing of the page; the page itself says its language from the first byte."""
+
+    def ask(path: str, language: str) -> tuple[int, str]:
+        headers = {"X-Forwarded-User": "ann@example.org", "Accept-Language": language}
+        request = urllib.request.Request(server.address + path, headers=headers)
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                return answer.status, str(answer.read(1_000_000).decode())
+        except urllib.error.HTTPError as error:
+            return error.code, error.read(1_000_000).decode()
+
+    for path in ("nothing", "a/b", "index.html", "docs", "openapi.json", "_nicegui/nothing"):
+        status, text = ask(path, "en")
+        assert (status, "<html" in text) == (404, False), path
+    for language, html, title in (
+        ("en", "en-US", "a companion that remembers"),
+        ("zh", "zh-CN", "有记忆的伙伴"),
+    ):
+        status, text = ask("?from=elsewhere", language)
+        assert status == 200
+        assert f'<html lang="{html}"' in text
+        assert f"{title}</title>" in text
+
+
 def test_behind_a_proxy(server: Server) -> None:
     """The served page refuses who has no name, and shows who has one no list of profiles."""
 

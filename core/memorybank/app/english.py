@@ -6,9 +6,11 @@ from memorybank.app.texts import Texts
 
 ENGLISH = Texts(
     code="en",
-    html="en",
+    html="en-US",
     other="中文",
     title="SiliconFriend",
+    full_title="SiliconFriend: a companion that remembers",
+    about="A companion that remembers what you tell it, shows what it remembers, and forgets what you ask it to.",
     language="中文 (change the language to Chinese)",
     skip="Skip to the message box",
     who="Whose memory?",

@@ -24,8 +24,9 @@ async def build(house: House, visit: Visit, accept: str) -> None:
     language = visit.language = visit.language or preferred(accept)
     texts = TEXTS[language]
     ui.add_css(STYLE)
-    ui.page_title(texts.title)
-    ui.add_head_html(f"<script>document.documentElement.lang = '{texts.html}'</script>")
+    ui.page_title(texts.full_title)
+    # The framework's own words follow it, and it stands on the html element. The page object is this visit's alone.
+    ui.context.client.page.language = texts.html
     ui.colors(primary="#14597d", negative="#b3261e")
     if visit.owner is None:
         _header(texts, visit, None)
@@ -82,6 +83,7 @@ def _door(house: House, visit: Visit, texts: Texts) -> None:
         enter(name)
 
     with ui.element("div").classes("door"):
+        ui.label(texts.about)
         ui.label(texts.who).classes("title").props('role="heading" aria-level="2"')
         ui.label(texts.who_local).classes("quiet")
         with ui.element("ul").classes("profiles"):

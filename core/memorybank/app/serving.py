@@ -11,6 +11,7 @@ import uvicorn
 from fastapi import FastAPI
 from nicegui import ui
 from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response
 
 from memorybank.app.auth import check_bind, is_loopback
 from memorybank.app.gate import Gate
@@ -21,6 +22,7 @@ from memorybank.errors import InvalidInputError
 from memorybank.plotting.canvas import fonts
 
 logger: logging.Logger = logging.getLogger("memorybank.app")
+_NOT_FOUND = "not found: the companion is at /\n没有这个页面：伙伴在 /\n"
 
 
 def application(house: House, *, host: str, port: int) -> FastAPI:
@@ -33,13 +35,17 @@ def application(house: House, *, host: str, port: int) -> FastAPI:
     visits = Visits(f"memorybank_{port}")
     served = FastAPI(openapi_url=None, docs_url=None, redoc_url=None)
 
-    async def root(request: Request) -> None:
+    async def root(request: Request) -> Response | None:
+        if request.scope["path"].removeprefix(request.scope.get("root_path", "")) not in ("", "/"):
+            return PlainTextResponse(_NOT_FOUND, 404)
         visit: Visit = request.scope["memorybank.visit"]
         client = ui.context.client
         visits.show(client.id, visit)
         client.on_delete(lambda: visits.close(client.id))
         await build(house, visit, request.headers.get("accept-language", ""))
+        return None
 
+    # NiceGUI asks the root for every path that nothing else answers.
     ui.run_with(served, root=root, title="SiliconFriend", tailwind=False, show_welcome_message=False)
     served.add_middleware(
         Gate,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from memorybank.text.language import Language
 
@@ -13,9 +14,11 @@ class Texts:
     """One language. ``parts``: why a memory was recalled, by the stage of its score."""
 
     code: Language
-    html: str
+    html: Literal["en-US", "zh-CN"]
     other: str
     title: str
+    full_title: str
+    about: str
     language: str
     skip: str
     # the door
