@@ -16,6 +16,7 @@ from operator import attrgetter
 from memorybank.availability import Availability, OpenIndex, close_quietly, trusted
 from memorybank.embedding.current import Embedding
 from memorybank.errors import IndexUnavailableError, MemoryBankError
+from memorybank.index.parts import Part, writes
 from memorybank.index.protocol import VectorIndex
 from memorybank.records import banks, outbox
 from memorybank.records.database import Database
@@ -26,8 +27,9 @@ from memorybank.unembedded import embed_missing
 logger: logging.Logger = logging.getLogger("memorybank.index")
 
 
-BATCH = 200  # rows a write: Chroma holds the GIL while it writes
-_PAUSE = 0.05  # seconds between background batches
+BATCH = 1000  # rows read at once: the more, the more of them share a write
+_WRITE = 200  # rows a write: Chroma holds the GIL while it writes
+_PAUSE = 0.05  # seconds between background writes
 
 
 class Indexer(Availability):
@@ -46,7 +48,7 @@ class Indexer(Availability):
         embedding: Embedding,
         open_index: OpenIndex | None,
         *,
-        threshold: int = 256,
+        threshold: int = BATCH,
         interval: float = 30.0,
         large: int = 50_000,
         flush_on_close: bool = True,
@@ -64,6 +66,7 @@ class Indexer(Availability):
         self._waiting = 0
         self._expunged = False
         self._wake = threading.Event()
+        self._closing = threading.Event()
         self._thread: threading.Thread | None = None
 
     def notify(self, rows: int) -> None:
@@ -79,7 +82,7 @@ class Indexer(Availability):
     def flush(self, *, pause: float = 0.0) -> int:
         """Embed what has no vector yet, then write to the index all that it lacks; returns rows written.
 
-        ``pause`` seconds pass between batches, in which others get the processor; without it, an index that was
+        ``pause`` seconds pass between writes, in which others get the processor; without it, an index that was
         locked or down is tried again at once, and another process that writes is waited for.
 
         Raises IndexUnavailableError when the index cannot be used; what is left stays marked.
@@ -106,9 +109,9 @@ class Indexer(Availability):
             with trusted():
                 done = self._drop(index)
                 while batch := self._next():
-                    self._write(index, batch)
+                    self._write(index, batch, pause)
                     done += len(batch)
-                    if pause and self._wake.wait(pause) and self._closed:
+                    if pause and self._closing.is_set():
                         break
                 if self._expunged:  # what was erased may be in memory still, and with it in files made since
                     index.blank()
@@ -220,6 +223,7 @@ class Indexer(Availability):
 
     def close(self) -> None:
         """Flush, stop the thread and close the index. A failing index is logged: the records have everything."""
+        self._closing.set()
         with self._guard:
             if self._closed:
                 return
@@ -253,15 +257,19 @@ class Indexer(Availability):
         with self._database.read() as connection:
             return outbox.unindexed(connection, BATCH)
 
-    def _write(self, index: VectorIndex, batch: Sequence[Unindexed]) -> None:
+    def _write(self, index: VectorIndex, batch: Sequence[Unindexed], pause: float) -> None:
         dimension = len(batch[0].vector) // 4
+        parts: dict[str, Part] = {}
         for uid, group in groupby(batch, key=attrgetter("uid")):
             rows = list(group)
             if (rows[0].key & 0xFFFFFFFF) > self._large:
                 index.promote(uid)
-            index.upsert(
-                uid, [row.id for row in rows], unpack_vectors([row.vector for row in rows], dimension)
-            )
+            vectors = unpack_vectors([row.vector for row in rows], dimension)
+            parts[uid] = Part(uid, [row.id for row in rows], vectors)
+        for some in writes(parts, index.together(list(parts)), _WRITE):
+            index.upsert_many(some)
+            if pause:
+                self._closing.wait(pause)
         with self._database.write() as connection:
             outbox.mark_indexed(connection, batch)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from memorybank.errors import InvalidInputError
 from memorybank.index import ExactIndex, Hits, VectorIndex
+from memorybank.index.parts import Part
 
 DIMENSION = 48
 
@@ -49,6 +50,42 @@ class IndexContract:
         assert hits.ids == [f"m{row}" for row in best]
         np.testing.assert_allclose(hits.similarities, cosines[best], atol=1e-5)
         assert hits.similarities.dtype == np.float32
+
+    def test_many_banks_are_written_as_if_one_by_one(self, index: VectorIndex) -> None:
+        """upsert_many keeps banks apart, replaces what is known, joins parts of one bank, leaves out empty ones."""
+        rows = unit_rows(300)
+        banks = [f"bank{i}" for i in range(100)]
+        index.upsert("bank7", ["m0"], unit_rows(1, seed=3))
+        index.upsert_many([Part(bank, names(2), rows[2 * i : 2 * i + 2]) for i, bank in enumerate(banks)])
+        index.upsert_many([Part("bank7", ["m2"], rows[200:201]), Part("bank7", ["m3", "m2"], rows[201:203])])
+        index.upsert_many([Part("nobody", [], rows[:0])])
+        assert index.contents() == {
+            bank: {"m0", "m1"} | ({"m2", "m3"} if bank == "bank7" else set()) for bank in banks
+        }
+        for i in (0, 7, 99):
+            assert index.search(banks[i], rows[2 * i], 1).ids == ["m0"]
+        assert index.search("bank7", rows[202], 1).ids == ["m2"]
+
+    def test_one_part_that_is_not_allowed_changes_nothing(self, index: VectorIndex) -> None:
+        """Many are written as one is: checked before."""
+        bad = unit_rows(1, seed=5) * 2
+        with pytest.raises(InvalidInputError):
+            index.upsert_many([Part("a", ["m"], unit_rows(1)), Part("b", ["m"], bad)])
+        with pytest.raises(InvalidInputError):
+            index.upsert_many(
+                [Part("a", ["m"], unit_rows(1)), Part("b", ["m"], unit_rows(1, dimension=DIMENSION + 1))]
+            )
+        assert index.contents() == {}
+
+    def test_banks_that_lie_together_are_named_once(self, index: VectorIndex) -> None:
+        """together parts the banks into groups; each is in one of them."""
+        banks = [f"bank{i}" for i in range(50)]
+        index.upsert_many([Part(bank, ["m"], unit_rows(1, seed=i)) for i, bank in enumerate(banks)])
+        index.promote("bank3")
+        groups = index.together(banks)
+        assert sorted(bank for group in groups for bank in group) == sorted(banks)
+        assert all(groups)
+        assert index.together([]) == []
 
     def test_a_vector_finds_itself_with_cosine_one(self, index: VectorIndex) -> None:
         """The space is the cosine, not a distance: identical is 1, opposite is -1."""

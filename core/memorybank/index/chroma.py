@@ -25,17 +25,19 @@ from memorybank.index.gate import Gate
 from memorybank.index.layout import DEFAULT_SHARDS, NAMESPACE, Kind, Layout
 from memorybank.index.limits import most_collections
 from memorybank.index.moving import move_out, sweep
+from memorybank.index.parts import Part
 from memorybank.index.protocol import (
     Hits,
     Vectors,
     checked_bank,
-    checked_batch,
     checked_ids,
+    checked_parts,
     checked_query,
 )
 
 if TYPE_CHECKING:
     from chromadb.api import ClientAPI
+    from chromadb.api.models.Collection import Collection
 
 Result = TypeVar("Result")
 
@@ -116,17 +118,34 @@ class ChromaIndex:
 
     def upsert(self, bank: str, ids: Sequence[str], vectors: Vectors) -> None:
         """See VectorIndex. In batches of 200 rows, each of them durable before the next begins."""
-        checked_bank(bank)
-        names, matrix = checked_batch(ids, vectors)
-        if not names:
+        self.upsert_many([Part(checked_bank(bank), ids, vectors)])
+
+    def upsert_many(self, parts: Sequence[Part]) -> None:
+        """See VectorIndex. In batches of 200 rows of a collection, each of them durable before the next begins."""
+        checked = checked_parts(parts)
+        if not checked:
             return
+        width = checked[0].vectors.shape[1]
 
         def write() -> None:
-            self._catalogue.check_dimension(matrix.shape[1])
-            place = self._catalogue.home(bank, matrix.shape[1])
-            rows.put(place, bank, names, matrix)
+            self._catalogue.check_dimension(width)
+            homes: dict[str, tuple[Collection, list[Part]]] = {}
+            for part in checked:
+                place = self._catalogue.home(part.bank, width)
+                homes.setdefault(place.name, (place, []))[1].append(part)
+            for place, own in homes.values():
+                rows.put(place, own)
 
         self._run_alone("writing to Chroma", write, writes=True)
+
+    def together(self, banks: Sequence[str]) -> list[list[str]]:
+        """See VectorIndex: the banks of a shard, and each that has a collection of its own by itself."""
+        groups: dict[str, list[str]] = {}
+        own = self.promoted()
+        for bank in banks:
+            name = self._layout.own_name(bank) if bank in own else str(self._layout.shard(bank))
+            groups.setdefault(name, []).append(bank)
+        return list(groups.values())
 
     def delete(self, bank: str, ids: Sequence[str]) -> None:
         """See VectorIndex. Chroma only marks vectors as deleted; their bytes go when the index is rebuilt."""

@@ -9,13 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from memorybank.index.parts import Part
 from memorybank.index.protocol import (
     Hits,
     Vectors,
     checked_bank,
-    checked_batch,
     checked_dimension,
     checked_ids,
+    checked_parts,
     checked_query,
 )
 from memorybank.similarity import cosines
@@ -92,19 +93,28 @@ class ExactIndex:
 
     def upsert(self, bank: str, ids: Sequence[str], vectors: Vectors) -> None:
         """See VectorIndex."""
-        checked_bank(bank)
-        names, matrix = checked_batch(ids, vectors)
-        if not names:
+        self.upsert_many([Part(checked_bank(bank), ids, vectors)])
+
+    def upsert_many(self, parts: Sequence[Part]) -> None:
+        """See VectorIndex."""
+        checked = checked_parts(parts)
+        if not checked:
             return
+        width = checked[0].vectors.shape[1]
         with self._lock:
             if self._dimension is None:
-                self._dimension = matrix.shape[1]
-            checked_dimension(matrix.shape[1], self._dimension)
-            held = self._banks.get(bank)
-            if held is None:
-                held = _Matrix(np.empty((FIRST_CAPACITY, self._dimension), dtype=np.float32))
-                self._banks[bank] = held
-            held.put(names, matrix)
+                self._dimension = width
+            checked_dimension(width, self._dimension)
+            for part in checked:
+                held = self._banks.get(part.bank)
+                if held is None:
+                    held = _Matrix(np.empty((FIRST_CAPACITY, width), dtype=np.float32))
+                    self._banks[part.bank] = held
+                held.put(part.ids, part.vectors)
+
+    def together(self, banks: Sequence[str]) -> list[list[str]]:
+        """See VectorIndex: every bank has a matrix of its own, and all are written under one lock."""
+        return [list(banks)] if banks else []
 
     def delete(self, bank: str, ids: Sequence[str]) -> None:
         """See VectorIndex."""

@@ -9,6 +9,7 @@ import logging
 from memorybank.index import rows
 from memorybank.index.catalogue import Catalogue
 from memorybank.index.layout import Kind
+from memorybank.index.parts import Part
 
 logger: logging.Logger = logging.getLogger("memorybank.index")
 
@@ -31,7 +32,7 @@ def move_out(catalogue: Catalogue, bank: str) -> None:
     own = catalogue.create(layout.own_name(bank), layout.describe(Kind.FILLING, catalogue.dimension, bank))
     if shard is not None:
         for names, matrix in rows.vectors_of(shard, bank, held):
-            rows.put(own, bank, names, matrix)
+            rows.put(own, [Part(bank, names, matrix)])
     catalogue.mark(own, layout.describe(Kind.SWEEPING, catalogue.dimension, bank))
     sweep(catalogue, bank)
 
@@ -48,7 +49,7 @@ def sweep(catalogue: Catalogue, bank: str) -> None:
     if shard is not None and left:
         missing = sorted(set(left) - set(rows.names_in(own, bank)))
         for names, matrix in rows.vectors_of(shard, bank, missing):
-            rows.put(own, bank, names, matrix)
+            rows.put(own, [Part(bank, names, matrix)])
         rows.take(shard, bank, left)
     if bank in catalogue.banks(Kind.SWEEPING):
         catalogue.mark(own, catalogue.layout.describe(Kind.OWN, catalogue.dimension, bank))

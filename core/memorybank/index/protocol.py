@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybank.errors import InvalidInputError
+from memorybank.index.parts import Part
 
 Vectors = NDArray[np.float32]
 
@@ -52,6 +53,14 @@ class VectorIndex(Protocol):
         """Add or replace; ``vectors`` is (len(ids), dimension). Idempotent; of an id given twice the last
         counts.
         """
+        ...
+
+    def upsert_many(self, parts: Sequence[Part]) -> None:
+        """As ``upsert`` of each part, in as few writes as their places allow; nothing if one is not allowed."""
+        ...
+
+    def together(self, banks: Sequence[str]) -> list[list[str]]:
+        """The banks in groups: those of a group lie together, so that one write may serve them all."""
         ...
 
     def delete(self, bank: str, ids: Sequence[str]) -> None:
@@ -122,6 +131,23 @@ def checked_batch(ids: Sequence[str], vectors: Vectors) -> tuple[list[str], Vect
     if len(last) == len(names):
         return names, matrix
     return list(last), matrix[list(last.values())]
+
+
+def checked_parts(parts: Sequence[Part]) -> list[Part]:
+    """The parts that have rows, one a bank, each checked as `checked_batch` does, all of one dimension."""
+    held: dict[str, Part] = {}
+    width = 0
+    for part in parts:
+        names, matrix = checked_batch(part.ids, part.vectors)
+        if not names:
+            continue
+        width = width or matrix.shape[1]
+        checked_dimension(matrix.shape[1], width)
+        known = held.get(checked_bank(part.bank))
+        if known is not None:
+            names, matrix = checked_batch([*known.ids, *names], np.concatenate([known.vectors, matrix]))
+        held[part.bank] = Part(part.bank, names, matrix)
+    return list(held.values())
 
 
 def checked_query(query: Vectors, n: int) -> Vectors:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memorybank.index.layout import prefix
+from memorybank.index.parts import Part, filled
 from memorybank.index.protocol import Hits, Vectors
 
 if TYPE_CHECKING:
@@ -20,13 +21,16 @@ PAGE = 5000
 """Rows per read: a whole collection at once fails above 32,766 ("too many SQL variables")."""
 
 
-def put(place: Collection, bank: str, names: Sequence[str], matrix: Vectors) -> None:
-    """Add or replace. ``add`` would silently ignore known ids, ``update`` unknown ones."""
-    keys = [prefix(bank) + name for name in names]
-    for at in range(0, len(keys), BATCH):
-        batch = keys[at : at + BATCH]
-        marks: list[Any] = [{"bank": bank}] * len(batch)
-        place.upsert(ids=batch, embeddings=matrix[at : at + BATCH], metadatas=marks)
+def put(place: Collection, parts: Sequence[Part]) -> None:
+    """Add or replace. ``add`` would silently ignore known ids, ``update`` unknown ones.
+
+    Rows of several banks share a write: what one costs hardly depends on its rows (measured: 200 rows of 200 banks in
+    64 collections took 4.7 s of processor singly, 1.5 s in 62 writes; 1,000 rows in 64 writes 2.2 s).
+    """
+    for batch in filled(parts, BATCH):
+        keys = [prefix(part.bank) + name for part in batch for name in part.ids]
+        marks: list[Any] = [{"bank": part.bank} for part in batch for _ in part.ids]
+        place.upsert(ids=keys, embeddings=np.concatenate([part.vectors for part in batch]), metadatas=marks)
 
 
 def take(place: Collection, bank: str, names: Sequence[str]) -> None:

@@ -10,6 +10,7 @@ from memorybank.index import ChromaIndex, rows
 from memorybank.index.catalogue import Catalogue
 from memorybank.index.client import connect_folder, disconnect
 from memorybank.index.layout import Kind, Layout
+from memorybank.index.parts import Part
 from tests.contracts.index_contract import DIMENSION, names, unit_rows
 
 ROWS = unit_rows(30)
@@ -26,7 +27,7 @@ def interrupted(folder: Path, kind: Kind, copied: int) -> None:
     catalogue = Catalogue(client, layout, shared=False)
     catalogue.survey()
     own = catalogue.create(layout.own_name("large"), layout.describe(kind, DIMENSION, "large"))
-    rows.put(own, "large", names(copied), ROWS[:copied])
+    rows.put(own, [Part("large", names(copied), ROWS[:copied])])
     disconnect(client)
 
 
