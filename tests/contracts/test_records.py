@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection
 
 from memorybank.errors import DamagedStoreError, ReadOnlyError, SchemaError, StoreError
-from memorybank.records import banks, schema
+from memorybank.records import banks, schema, transcript
 from memorybank.records.database import Database, open_sqlite, open_url
 from memorybank.records.faults import translate
 from memorybank.records.migrations import prepare, read_meta, write_meta
@@ -95,6 +95,43 @@ def test_steps_forward_are_taken_in_order_and_whole(database: Database) -> None:
         prepare(database, target=start)
     with pytest.raises(SchemaError, match="no migration"):
         prepare(database, target=start + 3, migrations={})
+
+
+def test_a_store_of_the_first_schema_gets_the_index_of_rare_roles(database: Database) -> None:
+    """Once, with every message where it was; then an absent role is not looked for row by row."""
+    prepare(database)
+    rows = [
+        {
+            "key": n,
+            "session": 1,
+            "position": n,
+            "id": f"m{n}",
+            "role": ("user", "assistant")[n % 2],
+            "text": "x",
+        }
+        | {"name": None, "at": 0, "payload": None}
+        for n in range(5000)
+    ]
+    with database.write() as connection:
+        connection.execute(sa.insert(schema.messages), rows)
+        connection.execute(sa.text("DROP INDEX messages_rare"))
+        write_meta(connection, "schema_version", "1")
+    assert prepare(database) == 1
+    assert prepare(database) == schema.SCHEMA_VERSION
+    with database.write() as connection:
+        connection.execute(sa.text("ANALYZE"))
+    explain = "EXPLAIN QUERY PLAN " if database.is_sqlite else "EXPLAIN "
+    asked = transcript.of_rare_role().compile(dialect=database.engine.dialect)
+    with database.read() as connection:
+        assert len(transcript.last(connection, 1, None, "gary", "s")) == 5000
+        assert transcript.last(connection, 1, None, "gary", "s", "system") == []
+        assert [m.position for m in transcript.last(connection, 1, 2, "gary", "s", "user")] == [4996, 4998]
+        values = {"p_session": 1, "p_role": "system", "p_n": 10} | {
+            name: value for name, value in asked.params.items() if value is not None
+        }
+        given = tuple(values[name] for name in asked.positiontup or ()) if asked.positional else values
+        plan = connection.exec_driver_sql(explain + str(asked), given).all()
+    assert "messages_rare" in str(plan)
 
 
 def test_keys_of_erased_banks_are_never_given_again(database: Database) -> None:

@@ -15,8 +15,19 @@ _TURN = "schema"  # what takes turns: the steps of all processes that open the s
 
 Migration = Callable[[Connection], None]
 
+
+def _rare_roles(connection: Connection) -> None:
+    """What a system or a tool said is found without reading the session through."""
+    connection.execute(
+        sa.text(
+            "CREATE INDEX IF NOT EXISTS messages_rare ON messages (session, role, position) "
+            "WHERE role NOT IN ('user', 'assistant')"
+        )
+    )
+
+
 # MIGRATIONS[n] brings a store of schema version n to n + 1.
-MIGRATIONS: Mapping[int, Migration] = {}
+MIGRATIONS: Mapping[int, Migration] = {1: _rare_roles}
 
 
 def prepare(

@@ -20,11 +20,12 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    text,
 )
 
 from memorybank.records.types import IdList, VerbatimText
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 KEY_BITS = 32
 
 # SQLite only makes an alias of the row id (and so a clustered key) of a column declared INTEGER.
@@ -80,6 +81,18 @@ messages: Table = Table(
     Column("payload", VerbatimText),
     UniqueConstraint("session", "position"),
     UniqueConstraint("session", "id"),
+)
+
+# Nearly all of a chat is the user's and the assistant's: what others said is found without reading through that.
+RARE = "role NOT IN ('user', 'assistant')"
+"""As a statement has to say it for the index to be used."""
+Index(
+    "messages_rare",
+    messages.c.session,
+    messages.c.role,
+    messages.c.position,
+    sqlite_where=text(RARE),
+    postgresql_where=text(RARE),
 )
 
 memories: Table = Table(

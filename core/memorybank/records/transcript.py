@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam
 
 from memorybank.clock import from_micros, to_micros
 from memorybank.models import Message
-from memorybank.records.schema import last_key, messages, sessions
+from memorybank.records.schema import RARE, last_key, messages, sessions
 from memorybank.records.statements import Statement
 
 _COLUMNS = (
@@ -38,12 +38,23 @@ _LAST = Statement(
 )
 
 
-_LAST_OF_ROLE = Statement(
-    sa.select(*_COLUMNS)
-    .where(messages.c.session == bindparam("p_session"), messages.c.role == bindparam("p_role"))
-    .order_by(messages.c.position.desc())
-    .limit(bindparam("p_n"))
-)
+def _of_role() -> sa.Select[Any]:
+    return (
+        sa.select(*_COLUMNS)
+        .where(messages.c.session == bindparam("p_session"), messages.c.role == bindparam("p_role"))
+        .order_by(messages.c.position.desc())
+        .limit(bindparam("p_n"))
+    )
+
+
+def of_rare_role() -> sa.Select[Any]:
+    """The last messages of a role but "user" and "assistant", by an index of their own."""
+    return _of_role().where(sa.text(RARE))
+
+
+_LAST_OF_ROLE = Statement(_of_role())
+_LAST_OF_RARE = Statement(of_rare_role())
+_FREQUENT = ("user", "assistant")
 
 
 def _message(row: Any, owner: str, session: str) -> Message:
@@ -104,9 +115,11 @@ def last(
 
 
 def last_of_role(connection: Connection, session: int, n: int | None, role: str) -> Sequence[Any]:
-    """Rows of one role, newest first."""
+    """Rows of one role, newest first. Costs as much as there are rows of it, but for "user" and "assistant", which
+    are looked for from the end."""
     most = last_key(0) if n is None else n  # more than a bank has keys for
-    return _LAST_OF_ROLE.all(connection, {"p_session": session, "p_role": role, "p_n": most})
+    statement = _LAST_OF_ROLE if role in _FREQUENT else _LAST_OF_RARE
+    return statement.all(connection, {"p_session": session, "p_role": role, "p_n": most})
 
 
 def of_bank(connection: Connection, bank: int, owner: str) -> list[Message]:
