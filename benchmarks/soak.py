@@ -1,9 +1,10 @@
 """Kill -9 at random moments, then check: ``python -m benchmarks.soak --kills 200``.
 
 A child process does one thing to a store (add, flush, consolidate, forget, delete, erase, import, reindex,
-reinforce, rebuild) until it is killed at a random moment. Then the store is opened as ever and checked: what was
-acknowledged is there, what was cut off is there whole or not at all, the doctor finds it in order or repairs it
-without embedding, and memories are found by their own texts. One folder per verb goes through all its kills.
+reinforce, rebuild, migrate) until it is killed at a random moment. Then the store is opened as ever and checked:
+what was acknowledged is there, what was cut off is there whole or not at all, the doctor finds it in order or
+repairs it without embedding, and memories are found by their own texts. One folder per verb goes through all its
+kills.
 """
 
 from __future__ import annotations

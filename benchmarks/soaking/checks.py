@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 from benchmarks.soaking.child import Named
 from memorybank.records import banks
 from memorybank.records.migrations import read_meta
-from memorybank.records.schema import memories, vectors
+from memorybank.records.schema import SCHEMA_VERSION, memories, metadata, vectors
 from memorybank.store import MemoryStore
 
 
@@ -95,6 +95,7 @@ def check(folder: Path, known: Known, cut: dict[str, Any] | None, exported: int)
     faults: list[str] = []
     embedder = embedder_of(folder)
     with MemoryStore.open(folder, embedder=embedder) as store:
+        faults += _schema(store)
         faults += _messages(store, known, cut)
         faults += _memories(store, known, cut, exported)
         waiting = sum(store.bank(owner).stats().unembedded for owner in store.owners())
@@ -110,6 +111,17 @@ def check(folder: Path, known: Known, cut: dict[str, Any] | None, exported: int)
             faults.append(f"{embedder.embedded} texts were embedded again, {waiting} had no vector")
         faults += _searched(store)
     return Outcome(tuple(faults), unclean)
+
+
+def _schema(store: MemoryStore) -> list[str]:
+    """Whether the tables are those of this version, a migration that was cut off included."""
+    with store.runtime.database.read() as connection:
+        version = read_meta(connection, "schema_version")
+        there = sa.inspect(connection)
+        wanted = {(table.name, index.name) for table in metadata.sorted_tables for index in table.indexes}
+        held = {(name, one["name"]) for name in there.get_table_names() for one in there.get_indexes(name)}
+    faults = [] if version == str(SCHEMA_VERSION) else [f"schema {version} instead of {SCHEMA_VERSION}"]
+    return faults + [f"{name} is not there" for _, name in sorted(wanted - held, key=str)]
 
 
 def _messages(store: MemoryStore, known: Known, cut: dict[str, Any] | None) -> list[str]:

@@ -9,14 +9,17 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import sqlite3
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 from memorybank.bank import MemoryBank
 from memorybank.forgetting import ForgettingPolicy
+from memorybank.opening import RECORDS_NAME
 from memorybank.store import MemoryStore
 from memorybank.testing import HashEmbedder
 
@@ -175,6 +178,27 @@ def _repair(store: MemoryStore, draw: random.Random, folder: Path) -> Iterator[N
         yield
 
 
+def _migrate(store: MemoryStore, draw: random.Random, folder: Path) -> Iterator[None]:
+    name = store.embedder.name if store.embedder is not None else ""
+    store.close()
+    while True:
+        age(folder)
+        say(begun={"migrated": True})
+        MemoryStore.open(folder, embedder=Named(name), chroma=False).close()
+        say(done={"migrated": True})
+        yield
+
+
+def age(folder: Path) -> None:
+    """Make the records those of the first schema, as an older version left them."""
+    with closing(sqlite3.connect(folder / RECORDS_NAME, timeout=60, isolation_level=None)) as connection:
+        connection.execute("PRAGMA journal_mode=WAL")
+        connection.executescript(
+            "BEGIN IMMEDIATE; DROP INDEX IF EXISTS messages_rare;"
+            "UPDATE meta SET value = '1' WHERE name = 'schema_version'; COMMIT"
+        )
+
+
 VERBS: dict[str, Callable[[MemoryStore, random.Random, Path], Iterator[None]]] = {
     "add": _add,
     "flush": _flush,
@@ -186,6 +210,7 @@ VERBS: dict[str, Callable[[MemoryStore, random.Random, Path], Iterator[None]]] =
     "reindex": _reindex,
     "reinforce": _reinforce,
     "rebuild": _repair,
+    "migrate": _migrate,
 }
 
 

@@ -12,8 +12,8 @@ from benchmarks.soak import soak, table
 
 @pytest.mark.slow
 def test_a_few_kills(tmp_path: Path) -> None:
-    """Adding, deleting and erasing, one kill each: no fault, and the table says how many calls were made."""
-    tallies = soak(3, ["add", "delete", "erase"], tmp_path, seed=3, longest=0.5)
-    assert [tally.faults for tally in tallies.values()] == [[], [], []]
-    assert [tally.kills for tally in tallies.values()] == [1, 1, 1]
-    assert table(tallies).row_count == 4
+    """Adding, deleting, erasing and migrating, one kill each: no fault, and the table says how many calls were made."""
+    tallies = soak(4, ["add", "delete", "erase", "migrate"], tmp_path, seed=3, longest=0.5)
+    assert [tally.faults for tally in tallies.values()] == [[], [], [], []]
+    assert [tally.kills for tally in tallies.values()] == [1, 1, 1, 1]
+    assert table(tallies).row_count == 5
