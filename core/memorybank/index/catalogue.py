@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import TYPE_CHECKING, Any, cast
 
 from memorybank.errors import IndexUnavailableError
@@ -90,10 +90,18 @@ class Catalogue:
         known = self._known.get(name)
         return None if known is None else known[0]
 
-    def home(self, bank: str, dimension: int) -> Collection:
-        """Where new rows of the bank go; made if it is not there yet."""
-        if self._shared and self.own(bank) is None:
-            self.fetch(self.layout.own_name(bank))
+    def names(self) -> set[str]:
+        """What is there now, by name."""
+        return {collection.name for collection in self._pages() if self._ours(collection.name)}
+
+    def home(self, bank: str, dimension: int, there: Set[str] | None = None) -> Collection:
+        """Where new rows of the bank go; made if it is not there yet.
+
+        ``there``: what ``names`` has just given, which spares asking a server about each of many banks.
+        """
+        own_name = self.layout.own_name(bank)
+        if self._shared and self.own(bank) is None and (there is None or own_name in there):
+            self.fetch(own_name)
         own = self.own(bank)
         if own is not None:
             if not self._known[own.name][1].dimension:
@@ -153,7 +161,7 @@ class Catalogue:
 
     def remove_all(self) -> None:
         """Delete every collection of this layout's namespace, whatever is in it."""
-        for name in [collection.name for collection in self._pages() if self._ours(collection.name)]:
+        for name in self.names():
             self._client.delete_collection(name)
         self.clear()
 

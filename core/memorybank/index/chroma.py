@@ -130,8 +130,9 @@ class ChromaIndex:
         def write() -> None:
             self._catalogue.check_dimension(width)
             homes: dict[str, tuple[Collection, list[Part]]] = {}
+            there = self._catalogue.names() if self._folder is None and len(checked) > 1 else None
             for part in checked:
-                place = self._catalogue.home(part.bank, width)
+                place = self._catalogue.home(part.bank, width, there)
                 homes.setdefault(place.name, (place, []))[1].append(part)
             for place, own in homes.values():
                 rows.put(place, own)
