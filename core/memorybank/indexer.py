@@ -15,11 +15,11 @@ from operator import attrgetter
 
 from memorybank.availability import Availability, OpenIndex, close_quietly, trusted
 from memorybank.embedding.current import Embedding
-from memorybank.errors import IndexUnavailableError, MemoryBankError
+from memorybank.errors import IndexUnavailableError, MemoryBankError, StoreError
 from memorybank.index.parts import Part, writes
 from memorybank.index.protocol import VectorIndex
 from memorybank.records import banks, outbox
-from memorybank.records.database import Database
+from memorybank.records.database import Alone, Database
 from memorybank.records.outbox import Unindexed
 from memorybank.records.types import unpack_vectors
 from memorybank.unembedded import embed_missing
@@ -63,6 +63,10 @@ class Indexer(Availability):
         self._large = large
         self._flush_on_close = flush_on_close
         self._turns = 0
+        self._mine: Alone | None = None
+        self._uncertain: list[
+            tuple[str, str]
+        ] = []  # bank and id of what may be in the index as it was, not as it is
         self._waiting = 0
         self._expunged = False
         self._wake = threading.Event()
@@ -107,6 +111,7 @@ class Indexer(Availability):
         index = self.index()
         try:
             with trusted():
+                self._settle(index)
                 done = self._drop(index)
                 while batch := self._next():
                     self._write(index, batch, pause)
@@ -133,11 +138,45 @@ class Indexer(Availability):
                 yield True
                 return
             with self._database.alone("index", wait=wait) as mine:
-                self._turns += mine
+                if mine is None:
+                    yield False
+                    return
+                self._turns, self._mine = 1, mine
                 try:
-                    yield mine
+                    yield True
                 finally:
-                    self._turns -= mine
+                    self._turns, self._mine = 0, None
+
+    @contextlib.contextmanager
+    def _changing(self, rows: Sequence[tuple[str, str]]) -> Iterator[None]:
+        """Inside, these rows (bank, id) are written or deleted in the index.
+
+        If the database was restarted meanwhile, another process may have had its turn after they were read, and
+        what is in the index now is what was deleted or rewritten since: the next turn settles it. Raises StoreError.
+        """
+        if self._mine is None:  # the index is this process's alone
+            yield
+            return
+        self._uncertain += rows
+        yield
+        if not self._mine.held():
+            raise StoreError(
+                f"{self._database.where} went away while the index was written; the next flush checks it"
+            )
+        self._uncertain.clear()
+
+    def _settle(self, index: VectorIndex) -> None:
+        """What another process may have overtaken: have it written as it is now, remove what is gone."""
+        while self._uncertain:
+            uid = self._uncertain[0][0]
+            ids = [id_ for one, id_ in self._uncertain if one == uid]
+            with self._database.write() as connection:
+                outbox.mark_some(connection, uid, ids)
+                held = outbox.present(connection, uid, ids)
+            index.delete(uid, [id_ for id_ in ids if id_ not in held])
+            if self._mine is not None and not self._mine.held():
+                raise StoreError(f"{self._database.where} went away while the index was checked; flush again")
+            self._uncertain = [(one, id_) for one, id_ in self._uncertain if one != uid]
 
     def drop_erased(self, *, compact: bool = True) -> int:
         """Drop the vectors of erased banks; returns how many. Raises IndexUnavailableError.
@@ -248,6 +287,8 @@ class Indexer(Availability):
         self._let_go()
 
     def _has_work(self) -> bool:
+        if self._uncertain:
+            return True
         with self._database.read() as connection:
             return bool(
                 outbox.unindexed(connection, 1) or outbox.buried(connection, 1) or outbox.dropped(connection)
@@ -266,10 +307,11 @@ class Indexer(Availability):
                 index.promote(uid)
             vectors = unpack_vectors([row.vector for row in rows], dimension)
             parts[uid] = Part(uid, [row.id for row in rows], vectors)
-        for some in writes(parts, index.together(list(parts)), _WRITE):
-            index.upsert_many(some)
-            if pause:
-                self._closing.wait(pause)
+        with self._changing([(row.uid, row.id) for row in batch]):
+            for some in writes(parts, index.together(list(parts)), _WRITE):
+                index.upsert_many(some)
+                if pause:
+                    self._closing.wait(pause)
         with self._database.write() as connection:
             outbox.mark_indexed(connection, batch)
 
@@ -282,7 +324,8 @@ class Indexer(Availability):
                 return done
             for uid, group in groupby(dead, key=attrgetter("uid")):
                 gone = list(group)
-                index.delete(uid, [item.id for item in gone])
+                with self._changing([(uid, item.id) for item in gone]):
+                    index.delete(uid, [item.id for item in gone])
                 with self._database.write() as connection:  # one owner's rows at a time
                     outbox.clear_tombstones(connection, gone)
                 done += len(gone)

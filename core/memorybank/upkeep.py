@@ -12,6 +12,7 @@ from memorybank.embedding.sparing import embed_willing
 from memorybank.errors import IndexUnavailableError, StoreError
 from memorybank.models import Erased, StoreStats
 from memorybank.records import banks, census, erasure, revectoring
+from memorybank.records.database import Alone
 from memorybank.runtime import Runtime
 from memorybank.watch import Levels
 
@@ -39,8 +40,8 @@ def reindex(runtime: Runtime, embedder: Embedder, *, progress: bool) -> int:
     new = as_embedder(embedder)
     database = runtime.database
     # In one file writers take turns anyway; on a server two who gather would stand in each other's way.
-    with nullcontext(True) if database.is_sqlite else database.alone("reindex", wait=False) as mine:
-        if not mine:
+    with nullcontext(Alone(None)) if database.is_sqlite else database.alone("reindex", wait=False) as mine:
+        if mine is None:
             raise StoreError(f"{database.where} is being reindexed by another process; wait until it is done")
         revectoring.begin(database, f"{new.name} ({new.dimension})")
         refused: set[tuple[int, int]] = set()

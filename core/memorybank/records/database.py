@@ -44,6 +44,26 @@ class _Stage:
     committing = False
 
 
+class Alone:
+    """The right to be the only one at a task, from a server that may go away and take it back."""
+
+    def __init__(self, connection: Connection | None) -> None:
+        self._connection = connection
+        self._lost = False
+
+    def held(self) -> bool:
+        """Whether nobody else had this right at any time until now."""
+        if self._connection is None:
+            return True  # a lock on a file: the system's, as long as this process lives
+        try:
+            self._connection.execute(sa.select(1))
+        except SQLAlchemyError:
+            self._lost = (
+                True  # the lock was the session's, and went with it; asked again, there is a new session
+            )
+        return not self._lost
+
+
 class Database:
     """An engine, and the two doors to it: ``read`` and ``write``. Safe to use from many threads."""
 
@@ -118,20 +138,23 @@ class Database:
             stage.committing = True
 
     @contextlib.contextmanager
-    def alone(self, task: str, *, wait: bool = True) -> Iterator[bool]:
-        """While the block runs no other process is in a block of this task. Gives False, where ``wait`` is False and
-        another one is. Threads of this process have to keep apart by themselves. Raises StoreError."""
+    def alone(self, task: str, *, wait: bool = True) -> Iterator[Alone | None]:
+        """While the block runs no other process is in a block of this task. Gives None, where ``wait`` is False and
+        another one is. Threads of this process have to keep apart by themselves. Raises StoreError.
+
+        A server that is restarted lets others in: ``Alone.held`` tells afterwards whether it did.
+        """
         self._check()
         if self.path is not None:
             with self._alone_by_file(self.path, task, wait=wait) as mine:
-                yield mine
+                yield Alone(None) if mine else None
             return
         with self._translated(), self.engine.connect() as connection:
             connection = connection.execution_options(isolation_level="AUTOCOMMIT")
             ask = sa.func.pg_advisory_lock if wait else sa.func.pg_try_advisory_lock
             mine = connection.execute(sa.select(ask(_number(task)))).scalar() is not False
             try:
-                yield mine
+                yield Alone(connection) if mine else None
             finally:
                 if mine:
                     with contextlib.suppress(SQLAlchemyError):  # a server that went away has let go by itself

@@ -129,6 +129,16 @@ def mark_some(connection: Connection, uid: str, ids: Sequence[str]) -> int:
     return done
 
 
+def present(connection: Connection, uid: str, ids: Sequence[str]) -> set[str]:
+    """Which of these memories of a bank there are."""
+    bank = sa.select(banks.c.key).where(banks.c.uid == uid).scalar_subquery()
+    found: set[str] = set()
+    for part in chunks(ids):
+        query = sa.select(memories.c.id).where(memories.c.bank == bank, memories.c.id.in_(part))
+        found.update(connection.execute(query).scalars())
+    return found
+
+
 def mark_banks(connection: Connection, uids: Sequence[str]) -> int:
     """Have everything of these banks written to the index again; returns how many rows."""
     has_vector = sa.exists().where(vectors.c.key == memories.c.key)
