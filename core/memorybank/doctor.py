@@ -12,6 +12,7 @@ from memorybank.errors import DamagedStoreError, IndexUnavailableError
 from memorybank.models import Finding, Report
 from memorybank.records import banks, census, outbox
 from memorybank.runtime import Runtime
+from memorybank.text.counting import counted
 
 logger: logging.Logger = logging.getLogger("memorybank.doctor")
 
@@ -63,12 +64,19 @@ def _unembedded(runtime: Runtime, repair: bool) -> Finding:
             outbox.mark_unembedded(connection)  # also what a store that knew of no embedder has added
         runtime.indexer.embed_missing()
         after = waiting()
-        return Finding("embedding", False, f"{before - after} of {before} memories embedded", after == 0)
+        return Finding(
+            "embedding",
+            False,
+            f"{before - after} of {counted(before, 'memory', 'memories')} embedded",
+            after == 0,
+        )
     if before and runtime.embedder is None:
         return Finding(
-            "embedding", True, f"{before} memories wait for an embedder; they are found by their words"
+            "embedding",
+            True,
+            f"found by their words alone, for want of an embedder: {counted(before, 'memory', 'memories')}",
         )
-    return Finding("embedding", not before, f"{before} memories wait for a vector")
+    return Finding("embedding", not before, f"without a vector yet: {counted(before, 'memory', 'memories')}")
 
 
 @dataclass(frozen=True)
@@ -90,11 +98,11 @@ class Differences:
 
     def __str__(self) -> str:
         parts = [
-            f"{_count(ids)} vectors {what} ({len(ids)} banks)"
+            f"{what}: {counted(_count(ids), 'vector')} of {counted(len(ids), 'bank')}"
             for ids, what in (
-                (self.missing, "of the records are missing from the index"),
-                (self.surplus, "in the index are of memories that the records do not have"),
-                (self.strangers, "in the index are of banks that the records do not know"),
+                (self.missing, "missing from the index"),
+                (self.surplus, "in the index without a memory in the records"),
+                (self.strangers, "in the index for no bank of the records"),
             )
             if ids
         ]
@@ -121,7 +129,9 @@ def _index(runtime: Runtime, repair: bool) -> Finding:
         )
         found = replace(found, strangers={})
     if not found:
-        return Finding("index", True, f"the vector index holds the {found.total} vectors of the records")
+        return Finding(
+            "index", True, f"the vector index agrees with the records: {counted(found.total, 'vector')}"
+        )
     if not repair:
         return _wrong(str(found))
     try:
@@ -155,7 +165,7 @@ def _rebuilt(runtime: Runtime, problem: str) -> Finding:
         written = runtime.indexer.rebuild()
     except IndexUnavailableError as error:
         return Finding("index", False, f"{problem}; it cannot be rebuilt now: {error}")
-    return Finding("index", False, f"{problem}; rebuilt with {written} vectors", True)
+    return Finding("index", False, f"{problem}; rebuilt with {counted(written, 'vector')}", True)
 
 
 def differences(runtime: Runtime) -> Differences:

@@ -58,8 +58,8 @@ def test_ids_are_compared_not_counts(open_store: OpenStore) -> None:
     before = embedder.embedded
     found = _index(store)
     assert not found.ok
-    assert "1 vectors of the records are missing" in found.detail
-    assert "1 vectors in the index are of memories that the records do not have" in found.detail
+    assert "missing from the index: 1 vector of 1 bank" in found.detail
+    assert "in the index without a memory in the records: 1 vector of 1 bank" in found.detail
     repaired = _index(store, repair=True)
     assert repaired.repaired
     assert store.runtime.indexer.index().ids(uid) == {m.id for m in store.bank("gary").memories()}
@@ -76,7 +76,7 @@ def test_banks_that_the_records_do_not_know(open_store: OpenStore) -> None:
         index.upsert(stranger, ["one", "two:three"], np.repeat(vector, 2, axis=0))
     found = _index(store)
     assert not found.ok
-    assert "6 vectors in the index are of banks that the records do not know (3 banks)" in found.detail
+    assert "in the index for no bank of the records: 6 vectors of 3 banks" in found.detail
     assert _index(store, repair=True).repaired
     assert set(index.contents()) == {_uid(store), _uid(store, "mia")}
     assert _index(store).ok
@@ -90,7 +90,7 @@ def test_a_bank_whose_memories_are_all_gone(open_store: OpenStore) -> None:
     store.flush()
     index = store.runtime.indexer.index()
     index.upsert(uid, ["ghost"], np.eye(1, 64, dtype=np.float32))
-    assert "memories that the records do not have" in _index(store).detail
+    assert "without a memory in the records" in _index(store).detail
     assert _index(store, repair=True).repaired
     assert uid not in index.contents()
 

@@ -54,7 +54,7 @@ def test_trace_follows_the_curve_and_its_recalls() -> None:
 
 
 def test_a_curve_beneath_another_shows() -> None:
-    """Curves that run together for half of the way or more: the lower one is wider, and none wider than it must be."""
+    """Curves that run together for half of the way or more: the lower one is wider, and no other."""
     figure = retention_figure([make("a", 20), make("b", 20), make("c", 20, 90), make("d"), make("e", 60)])
     widths = [line.get_linewidth() for line in figure.axes[0].lines[:5]]
     assert widths[0] > widths[1] > widths[2]

@@ -14,6 +14,7 @@ from memorybank.bank import MemoryBank
 from memorybank.errors import InvalidInputError
 from memorybank.forgetting import MemoryState, decide
 from memorybank.models import Level, Link, Maker, Memory, Message, Recalled, Status
+from memorybank.text.counting import Count
 
 _SAID = 200  # messages of a conversation that the page shows
 _FOUND = 20  # memories that a search shows
@@ -274,9 +275,9 @@ def holdings(bank: MemoryBank, texts: Texts) -> str:
     """What the bank holds, in a sentence."""
     stats = bank.stats()
     return texts.holds.format(
-        messages=stats.messages,
-        sessions=stats.sessions,
-        memories=stats.total,
+        messages=Count(stats.messages),
+        sessions=Count(stats.sessions),
+        memories=Count(stats.total),
         archived=stats.archived,
         pinned=stats.pinned,
     )
@@ -287,7 +288,7 @@ def _fate(at: datetime | None, texts: Texts, zone: ZoneInfo, now: datetime) -> s
         return texts.never
     if at <= now:
         return texts.archives_now
-    span = texts.in_days.format(n=max(1, round((at - now) / timedelta(days=1))))
+    span = texts.in_days.format(n=Count(max(1, round((at - now) / timedelta(days=1)))))
     return texts.archives_on.format(date=at.astimezone(zone).strftime(texts.date), days=span)
 
 

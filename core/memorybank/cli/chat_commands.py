@@ -11,6 +11,7 @@ from memorybank.companion.talk import Companion
 from memorybank.companion.wording import Wording
 from memorybank.errors import InvalidInputError
 from memorybank.models import Erased, Forgotten, Memory, Message, Recalled, Window
+from memorybank.text.counting import Count
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,13 +150,15 @@ def _forget(desk: Desk, argument: str) -> Outcome:
         idle = bank.policy.archive_below == 0
         return Done(f"{told}. {desk.words.archives_nothing}" if idle else told, outcome)
     ids = desk.ids("/forget", argument)
-    if not desk.confirm(desk.words.sure_delete.format(n=len(ids))):
+    if not desk.confirm(desk.words.sure_delete.format(n=Count(len(ids)))):
         return Done(desk.words.left)
     erased: Erased = bank.delete(ids)
     gone = set(ids)
     kept = [one for one in desk.companion.recalled if one.memory.id not in gone]
     desk.companion.recalled = tuple(kept)
-    return Done(desk.words.deleted.format(memories=erased.memories, messages=erased.messages), erased)
+    return Done(
+        desk.words.deleted.format(memories=Count(erased.memories), messages=Count(erased.messages)), erased
+    )
 
 
 def _export(desk: Desk, argument: str) -> Outcome:
@@ -163,7 +166,7 @@ def _export(desk: Desk, argument: str) -> Outcome:
     if path.exists() and not desk.confirm(desk.words.sure_replace.format(path=path)):
         return Done(desk.words.left)
     lines = desk.companion.bank.export(path)
-    return Done(desk.words.exported.format(n=lines, path=path), {"path": path, "lines": lines})
+    return Done(desk.words.exported.format(n=Count(lines), path=path), {"path": path, "lines": lines})
 
 
 def _undo(desk: Desk, argument: str) -> Outcome:
@@ -171,7 +174,7 @@ def _undo(desk: Desk, argument: str) -> Outcome:
     if taken is None:
         return Done(desk.words.no_turn)
     gone = taken.erased
-    return Done(desk.words.undone.format(messages=gone.messages, memories=gone.memories), gone)
+    return Done(desk.words.undone.format(messages=Count(gone.messages), memories=Count(gone.memories)), gone)
 
 
 def _again(desk: Desk, argument: str) -> Outcome:

@@ -23,10 +23,11 @@ from memorybank.cli.options import (
     known_bank,
     parsed_time,
 )
-from memorybank.cli.output import clean, counted, emit_json, err, note, out
+from memorybank.cli.output import clean, emit_json, err, note, out
 from memorybank.clock import to_utc
 from memorybank.hierarchy.settings import HierarchySettings
 from memorybank.models import Consolidated
+from memorybank.text.counting import counted
 
 FAILED = 1
 

@@ -22,7 +22,8 @@ from memorybank.cli.options import (
     known_bank,
     parsed_time,
 )
-from memorybank.cli.output import counted, emit_json, out
+from memorybank.cli.output import emit_json, out
+from memorybank.text.counting import counted
 
 
 def register(app: typer.Typer) -> None:

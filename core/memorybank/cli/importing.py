@@ -21,10 +21,11 @@ from memorybank.cli.options import (
     existing_store,
     known_bank,
 )
-from memorybank.cli.output import clean, counted, emit_json, err, note, out, table
+from memorybank.cli.output import clean, emit_json, err, note, out, table
 from memorybank.errors import ImportFormatError
 from memorybank.interchange import EXPORT, NAMES, ImportOptions, Item, Loaded, Problem, detect, load, read
 from memorybank.store import MemoryStore
+from memorybank.text.counting import counted
 
 _SHOWN = 20
 _WORST = ("fatal", "skipped", "note")

@@ -109,11 +109,6 @@ def local(moment: datetime, zone: str) -> str:
     return moment.astimezone(ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M")
 
 
-def counted(count: int, one: str, many: str | None = None) -> str:
-    """A number with its noun: ``1 memory``, ``2 memories``; ``many`` is with an s unless given."""
-    return f"{count:,} {one if count == 1 else many or one + 's'}"
-
-
 def span(elapsed: timedelta, texts: Texts = ENGLISH) -> str:
     """A span in its largest unit: ``12 d``, ``3.4 h``."""
     seconds = elapsed.total_seconds()

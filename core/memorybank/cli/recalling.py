@@ -22,7 +22,6 @@ from memorybank.cli.options import (
     policy_named,
 )
 from memorybank.cli.output import (
-    counted,
     emit_json,
     local,
     memory_head,
@@ -34,6 +33,7 @@ from memorybank.cli.output import (
     span,
 )
 from memorybank.errors import InvalidInputError
+from memorybank.text.counting import counted
 
 
 def register(app: typer.Typer) -> None:
@@ -141,7 +141,7 @@ def explain(
     if why.archives_at is not None:
         console.print(f"unless it is recalled it fades on {local(why.archives_at, zone)}")
     if why.memory.sources:
-        console.print(f"made from {len(why.memory.sources)} sources by {why.memory.maker.value}")
+        console.print(f"made from {counted(len(why.memory.sources), 'source')} by {why.memory.maker.value}")
     for version in earlier:
         console.print(Text(f"version {version.version}, until {local(version.made, zone)}:", style="dim"))
         print_body(console, version.text)

@@ -26,7 +26,6 @@ from memorybank.cli.options import (
 )
 from memorybank.cli.output import (
     clean,
-    counted,
     emit_json,
     memory_head,
     out,
@@ -38,6 +37,7 @@ from memorybank.cli.output import (
 from memorybank.clock import to_utc, zone_of
 from memorybank.forgetting import MemoryState
 from memorybank.models import Level, Memory, Status
+from memorybank.text.counting import counted
 
 
 class Part(StrEnum):

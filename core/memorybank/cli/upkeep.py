@@ -26,6 +26,9 @@ from memorybank.errors import DamagedStoreError, InvalidInputError, MemoryBankEr
 from memorybank.models import Finding, Report
 from memorybank.salvage import Salvaged
 from memorybank.store import MemoryStore
+from memorybank.text.counting import counted
+
+_ONE = {"memories": "memory", "indexed": "indexed"}
 
 
 def register(app: typer.Typer) -> None:
@@ -86,7 +89,10 @@ def _beyond_opening(store: Path, error: DamagedStoreError) -> Report:
             sum(one.messages for one in found.saved),
             sum(one.memories for one in found.saved),
         )
-        counts = f"{messages} messages and {memories} memories of {len(found.saved)} owners"
+        counts = (
+            f"{counted(messages, 'message')} and {counted(memories, 'memory', 'memories')} "
+            f"of {counted(len(found.saved), 'owner')}"
+        )
         rest = f"{counts} can be saved: --salvage FOLDER"
     except DamagedStoreError as worse:
         rest = str(worse)
@@ -98,13 +104,14 @@ def _salvaged(found: Salvaged, json: bool) -> None:
         emit_json({"complete": found.complete, **plain(found)})
         return
     for one in found.saved:
-        line = f"{one.messages} messages, {one.memories} memories of {clean(one.owner)}: {one.path}"
+        counts = f"{counted(one.messages, 'message')}, {counted(one.memories, 'memory', 'memories')}"
+        line = f"{counts} of {clean(one.owner)}: {one.path}"
         out().print(Text(line), soft_wrap=True)
     gaps = ", ".join(f"{n} in {table}" for table, n in sorted(found.gaps.items()))
     if not found.complete:
         note(
-            f"lost: unreadable stretches: {gaps or 'none'}; {found.missing} messages that memories were made of; "
-            f"{found.odd} rows that say nothing"
+            f"lost: unreadable stretches: {gaps or 'none'}; {counted(found.missing, 'message')} that memories were "
+            f"made of; {counted(found.odd, 'row')} without a meaning"
         )
     note("memorybank import FILE --store NEW reads them into a new store")
 
@@ -124,7 +131,7 @@ def reindex(
     if json:
         emit_json({"embedder": made.name, "dimension": made.dimension, "embedded": count})
     else:
-        out().print(f"{count} memories embedded with {made.name}", soft_wrap=True)
+        out().print(f"{counted(count, 'memory', 'memories')} embedded with {made.name}", soft_wrap=True)
 
 
 def erase(
@@ -141,6 +148,8 @@ def erase(
     if json:
         emit_json({"owner": owner, "erased": erased, "total": erased.total})
         return
-    counts = ", ".join(f"{count} {kind}" for kind, count in plain(erased).items())
+    counts = ", ".join(
+        counted(count, _ONE.get(kind, kind[:-1]), kind) for kind, count in plain(erased).items()
+    )
     out().print(f"erased {clean(owner)}: {counts}", soft_wrap=True)
     note("Exports and backups made before are yours to remove.")

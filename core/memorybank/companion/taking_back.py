@@ -35,7 +35,8 @@ def take_back(bank: MemoryBank, session: str) -> TakenBack | None:
     """Destroy the last turn, as if it had never been said; None if there is none.
 
     The memory made of it goes with its messages, and summaries that may quote it are emptied and written anew by
-    the next ``consolidate``. What it had credited stays credited.
+    the next ``consolidate``. What it had credited stays credited: the records keep neither when a memory was used
+    before that, nor what its links weighed, so it could not be put back as it was.
     """
     turn = last_turn(bank, session)
     if not turn:

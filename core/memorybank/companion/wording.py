@@ -26,7 +26,7 @@ SYSTEM: Mapping[Language, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Wording:
-    """``{…}`` fields are filled in."""
+    """``{…}`` fields are filled in, numbers as ``Count``."""
 
     greeting: str
     no_model: str
@@ -79,9 +79,9 @@ WORDINGS: Mapping[Language, Wording] = {
         restored="restored: {n}",
         corrected="corrected: {id}, version {version}",
         remembered="remembered: {id}",
-        exported="{n} lines written to {path}",
-        deleted="deleted: {memories} memories, {messages} messages",
-        undone="taken back and forgotten: {messages} messages, {memories} memories",
+        exported="{n:line|lines} written to {path}",
+        deleted="deleted: {memories:memory|memories}, {messages:message|messages}",
+        undone="taken back and forgotten: {messages:message|messages}, {memories:memory|memories}",
         no_turn="there is no turn to take back",
         left="nothing was changed",
         forgotten="{archived} archived, {purged} purged, {kept} kept",
@@ -90,7 +90,7 @@ WORDINGS: Mapping[Language, Wording] = {
         no_portrait="no portrait yet: it is written once a day is over",
         no_events="no summary yet: it is written once a day is over",
         digest="What came before:",
-        sure_delete="Destroy {n} memories for good? [y/N] ",
+        sure_delete="Destroy {n:memory|memories} for good? [y/N] ",
         sure_replace="{path} is there already. Replace it? [y/N] ",
         yes=("y", "yes"),
         unknown="there is no command {command}; /help shows all (begin with // to say a slash)",

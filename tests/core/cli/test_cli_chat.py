@@ -68,7 +68,7 @@ def test_a_turn_is_answered_anew_and_taken_back(run: Run, own: str, store: Path)
     assert history(store) == [("user", "What is my cat called?"), ("assistant", "Your cat is Biscuit.")]
     lines = told(run, said="/undo\n/undo\n")
     assert [line["text"] for line in lines] == [
-        "taken back and forgotten: 2 messages, 1 memories",
+        "taken back and forgotten: 2 messages, 1 memory",
         "there is no turn to take back",
     ]
     assert history(store) == []

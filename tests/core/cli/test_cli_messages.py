@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memorybank.cli.output import counted
+from memorybank.text.counting import Count, counted
 
 Run = Callable[..., Any]
 
@@ -17,6 +18,25 @@ def test_numbers_have_their_nouns() -> None:
     assert counted(1, "session") == "1 session"
     assert counted(0, "session") == "0 sessions"
     assert counted(1200, "memory", "memories") == "1,200 memories"
+    template = "{n:memory|memories}, {n:,}, {n}"
+    assert template.format(n=Count(1)) == "1 memory, 1, 1"
+    assert template.format(n=Count(1200)) == "1,200 memories, 1,200, 1200"
+
+
+def test_no_sentence_counts_one_thing_as_many(filled: Run) -> None:
+    """What the commands say of one memory, one message and one day is in the singular."""
+    said = [
+        filled("chat", "--owner", "小满", "--language", "en", "--session", "now", input="猫\n/undo\n").stdout,
+        filled("doctor").stdout,
+        filled("reindex", "--embedder", "memorybank.testing:HashEmbedder").stdout,
+        filled("forget", "--owner", "小满", "--policy", "companion").stdout,
+        filled("erase", "--owner", "小满", "--yes").stdout,
+    ]
+    assert "taken back and forgotten: 1 message, 1 memory" in said[0]
+    for text in said:
+        assert not re.search(
+            r"\b1 (messages|memories|vectors|banks|owners|days|lines|rows|links|postings)\b", text
+        )
 
 
 def test_recall_says_that_it_reinforces(filled: Run) -> None:

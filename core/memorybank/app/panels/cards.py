@@ -9,6 +9,7 @@ from nicegui import ui
 
 from memorybank.app import views
 from memorybank.app.desk import Desk, put_away
+from memorybank.text.counting import Count
 
 _LONG = 600  # characters
 
@@ -119,5 +120,7 @@ async def forget(desk: Desk, card: views.Card) -> None:
         return
     erased = await desk.attempt(lambda: desk.bank.delete([card.id]))
     if erased is not None:
-        desk.tell(desk.texts.forgotten.format(memories=erased.memories, messages=erased.messages))
+        desk.tell(
+            desk.texts.forgotten.format(memories=Count(erased.memories), messages=Count(erased.messages))
+        )
     await desk.changed()

@@ -11,6 +11,7 @@ from memorybank.app import pictures, views
 from memorybank.app.desk import Desk
 from memorybank.app.panels import cards
 from memorybank.models import Level
+from memorybank.text.counting import Count
 
 
 async def load(desk: Desk) -> Callable[[], None]:
@@ -43,7 +44,7 @@ def _day(desk: Desk, day: views.Day) -> None:
     else:
         with ui.element("ul").classes("cards"):
             cards.one(desk, day.summary)
-    with ui.expansion(desk.texts.talk_of_day.format(n=len(day.cards))).props("dense") as folded:
+    with ui.expansion(desk.texts.talk_of_day.format(n=Count(len(day.cards)))).props("dense") as folded:
         pass
 
     def unfold(event: object) -> None:

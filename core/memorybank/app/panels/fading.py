@@ -10,6 +10,7 @@ from nicegui import ui
 from memorybank.app import pictures, views
 from memorybank.app.desk import Desk
 from memorybank.app.panels import cards
+from memorybank.text.counting import Count
 
 
 async def load(desk: Desk) -> Callable[[], None]:
@@ -43,7 +44,7 @@ async def _let_fade(desk: Desk) -> None:
     if planned is None:
         return
     going = len(planned.archived) + len(planned.purged)
-    if going and not await desk.confirmed(texts.forget_now_sure.format(n=going), texts.forget_now):
+    if going and not await desk.confirmed(texts.forget_now_sure.format(n=Count(going)), texts.forget_now):
         return
     done = await desk.attempt(lambda: desk.bank.forget(now=now))
     if done is not None:

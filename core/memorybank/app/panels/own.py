@@ -12,6 +12,7 @@ from memorybank.app import views
 from memorybank.app.desk import Desk
 from memorybank.bank import MemoryBank
 from memorybank.models import Erased
+from memorybank.text.counting import Count
 
 
 async def load(desk: Desk) -> Callable[[], None]:
@@ -46,7 +47,7 @@ async def _erase(desk: Desk) -> None:
     erased: Erased | None = await desk.attempt(desk.bank.erase)
     if erased is None:
         return
-    desk.tell(texts.erased.format(messages=erased.messages, memories=erased.memories))
+    desk.tell(texts.erased.format(messages=Count(erased.messages), memories=Count(erased.memories)))
     desk.visit.open(None if desk.house.lists_profiles else desk.visit.owner)
     with desk.client:
         ui.navigate.reload()

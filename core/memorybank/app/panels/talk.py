@@ -12,6 +12,7 @@ from memorybank.app.desk import Desk
 from memorybank.companion.stopping import STOPPED
 from memorybank.companion.talk import Event, Heard, Piece, Recollection, Reply, Trouble
 from memorybank.errors import MemoryBankError
+from memorybank.text.counting import Count
 
 _BEAT = 0.06  # seconds between two updates of an answer that is being written
 # Enter says it; with Shift it is a line break, and while an input method composes it belongs to that.
@@ -106,7 +107,7 @@ class Talk:
             desk.tell(texts.nothing_to_undo)
         else:
             gone = taken.erased
-            desk.tell(texts.undone.format(messages=gone.messages, memories=gone.memories))
+            desk.tell(texts.undone.format(messages=Count(gone.messages), memories=Count(gone.memories)))
             self._field.set_value(taken.words)
         await desk.changed()
 
