@@ -26,34 +26,19 @@ def _blocks(page: Path) -> list[str]:
 
 @pytest.mark.parametrize("page", [p for p in PAGES if _blocks(p)], ids=_shown)
 def test_every_snippet_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page's snippets, pasted one after another, run as they stand (with a scripted model for the reader's)."""
+    """A page's snippets, pasted one after another, run as they stand."""
+    text = page.read_text(encoding="utf-8")
+    for adapter, framework in (
+        ("langchain_memorybank", "langchain"),
+        ("llamaindex_memorybank", "llama_index.core"),
+    ):
+        if adapter in text:
+            pytest.importorskip(framework, reason=f"the page needs {framework}, which is an extra")
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {"__name__": f"page_{page.stem}", **_reader(page)}
+    names: dict[str, Any] = {"__name__": f"page_{page.stem}"}
     for number, block in enumerate(_blocks(page), 1):
         code = compile(block, f"{page.name}, snippet {number}", "exec")
         exec(code, names)
-
-
-def _reader(page: Path) -> dict[str, Any]:
-    """What the reader brings along: a chat model, scripted here, for pages that say `model` or `llm`."""
-    text = page.read_text(encoding="utf-8")
-    found: dict[str, Any] = {}
-    if "langchain_memorybank" in text:
-        pytest.importorskip("langchain", reason="needs the extra langchain")
-        from langchain_core.language_models import GenericFakeChatModel
-        from langchain_core.messages import AIMessage
-
-        def answers() -> Any:
-            while True:
-                yield AIMessage("Noted.")
-
-        found["model"] = GenericFakeChatModel(messages=answers())
-    if "llamaindex_memorybank" in text:
-        pytest.importorskip("llama_index.core", reason="needs the extra llamaindex")
-        from llama_index.core.llms import MockLLM
-
-        found["llm"] = MockLLM()
-    return found
 
 
 @pytest.mark.parametrize("page", PAGES, ids=_shown)
