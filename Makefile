@@ -94,10 +94,10 @@ floors:
 	.venv-floors/bin/python -m pip install --quiet "llama-index-core==0.14.0"
 	.venv-floors/bin/python -m pytest -q tests/llamaindex
 
-# Every public name's type is known, as pyright sees it from outside.
+# Every public name's type is known, as pyright sees it from outside: in the Python that is first on the path.
 verifytypes: $(DEVELOPER)
 	$(BIN)/python -m pip install --quiet --group release
-	for package in memorybank langchain_memorybank llamaindex_memorybank; do $(BIN)/pyright --verifytypes $$package --ignoreexternal || exit 1; done
+	for package in memorybank langchain_memorybank llamaindex_memorybank; do PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/pyright --verifytypes $$package --ignoreexternal || exit 1; done
 
 soak: $(DEVELOPER)
 	$(BIN)/python -m benchmarks.soak $(ARGS)
