@@ -106,6 +106,12 @@ def connect_server(server: Server) -> ClientAPI:
         beat = httpx.get(
             f"{server.base}/api/v2/heartbeat", headers=server.all_headers(), timeout=server.limits()
         )
+        if beat.status_code in (httpx.codes.UNAUTHORIZED, httpx.codes.FORBIDDEN):
+            raise IndexUnavailableError(
+                f"the proxy before the Chroma server at {server.base} refuses the login ({beat.status_code}); "
+                "give what it expects: Server(…, token=…) or headers=",
+                "down",
+            )
         beat.raise_for_status()
         parts = urlsplit(server.base)
         client = chromadb.HttpClient(

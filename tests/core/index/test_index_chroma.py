@@ -6,6 +6,7 @@ import itertools
 import os
 import threading
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import numpy as np
@@ -212,6 +213,24 @@ class TestServerOnly:
             url = f"http://127.0.0.1:{mute.getsockname()[1]}"
             with pytest.raises(IndexUnavailableError):
                 ChromaIndex.open(Server(url, timeout=0.3))
+
+    def test_a_proxy_that_refuses_the_login(self) -> None:
+        """401: it says so and what to give, and does not repeat the token."""
+
+        class Refusing(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(401)
+                self.end_headers()
+
+            def log_message(self, format: str, *args: object) -> None:
+                """Nothing."""
+
+        with HTTPServer(("127.0.0.1", 0), Refusing) as proxy:
+            threading.Thread(target=proxy.handle_request).start()
+            url = f"http://127.0.0.1:{proxy.server_port}"
+            with pytest.raises(IndexUnavailableError, match=r"refuses the login \(401\).*token") as caught:
+                ChromaIndex.open(Server(url, token="hush-token"))
+        assert "hush" not in str(caught.value)
 
     @pytest.mark.parametrize("url", ["ftp://host:1", "http://", "http://user:secret@host:1"])
     def test_bad_urls(self, url: str) -> None:
