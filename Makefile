@@ -115,7 +115,9 @@ audit: $(DEVELOPER)
 	@.venv-audit/bin/python -m pip install --quiet pip-audit || { echo "make audit: skipped, pip-audit cannot be installed (no network?)"; exit 0; }; \
 	said=$$(.venv-audit/bin/pip-audit --progress-spinner off $(AUDITED) 2>&1); code=$$?; echo "$$said"; \
 	if [ $$code -ne 0 ] && echo "$$said" | grep -qiE "ConnectionError|ServiceError|MaxRetryError|timed out|ProxyError"; then \
-	  echo "make audit: skipped, the list of known weaknesses cannot be reached"; exit 0; fi; exit $$code
+	  echo "make audit: skipped, the list of known weaknesses cannot be reached"; exit 0; fi; \
+	unknown=$$(echo "$$said" | grep -c "could not be audited"); if [ $$unknown -gt 1 ]; then \
+	  echo "make audit: $$unknown packages were NOT audited (see above); where it is all of them, this index of packages tells no weaknesses"; fi; exit $$code
 
 build: $(DEVELOPER)
 	$(BIN)/python -m pip install --quiet --group release
