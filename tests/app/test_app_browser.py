@@ -130,7 +130,7 @@ def test_hostile_words_are_only_words(server: Server, visit: Visit) -> None:
     for tab in ("Recalled", "Days", "Fading", "Links", "Data"):
         page.get_by_role("tab", name=tab).click()
         if tab == "Days":
-            page.get_by_text("memories of this day").click()
+            page.get_by_text("of this day").click()
         if tab != "Data":
             page.locator(".memory .words", has_text="window.pwned").first.wait_for()
     page.get_by_role("tab", name="Search").click()
