@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import sqlite3
@@ -46,8 +47,52 @@ def _of_a_newer_chroma(chroma: Path) -> None:
         connection.commit()
 
 
+def _of_chroma_1_0(chroma: Path) -> None:
+    """Its database as Chroma 1.0 and 1.1 leave it (compared with folders that these wrote)."""
+    with closing(sqlite3.connect(chroma / "chroma.sqlite3")) as connection:
+        connection.executescript(
+            "ALTER TABLE collections DROP COLUMN schema_str;"
+            "DROP TABLE embedding_metadata_array;"
+            "DELETE FROM migrations WHERE (dir = 'sysdb' AND version >= 10) OR (dir = 'metadb' AND version >= 6);"
+        )
+        hnsw = {"space": "cosine", "ef_construction": 100, "ef_search": 400, "max_neighbors": 16}
+        about = {
+            "vector_index": {"hnsw": {**hnsw, "resize_factor": 1.2, "sync_threshold": 200}},
+            "embedding_function": {"type": "legacy"},
+        }
+        connection.execute("UPDATE collections SET config_json_str = ?", [json.dumps(about)])
+        connection.commit()
+
+
+def _of_chroma_0_6(chroma: Path) -> None:
+    """Its collections say in another way how they are compared: here not at all."""
+    _of_chroma_1_0(chroma)
+    with closing(sqlite3.connect(chroma / "chroma.sqlite3")) as connection:
+        connection.execute("UPDATE collections SET config_json_str = '{}'")
+        connection.commit()
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("damage", [_truncated, _of_a_newer_chroma], ids=["truncated", "newer"])
+def test_a_chroma_folder_of_an_older_version_is_taken_over(
+    open_store: OpenStore, folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Chroma brings its own tables up to date: nothing is missing, nothing repaired, and it goes on."""
+    _filled(open_store).close()
+    _of_chroma_1_0(folder / "chroma")
+    store = open_store(chroma=None, search="chroma")
+    bank = store.bank("gary")
+    assert texts(bank.recall("fact number7", k=1, reinforce=False)) == ["user: fact number7"]
+    assert store.doctor().ok
+    bank.add([user("a new one")], session="s")
+    assert store.flush() == 1
+    assert not store.degraded
+    assert "not available" not in caplog.text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "damage", [_truncated, _of_a_newer_chroma, _of_chroma_0_6], ids=["truncated", "newer", "0.6"]
+)
 def test_a_chroma_folder_that_cannot_be_read(open_store: OpenStore, folder: Path, damage: object) -> None:
     """Recall goes on exactly; the doctor rebuilds from the records and embeds nothing."""
     _filled(open_store).close()
