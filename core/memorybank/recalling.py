@@ -6,6 +6,7 @@ import logging
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Literal
 from zoneinfo import ZoneInfo
 
@@ -23,6 +24,7 @@ from memorybank.records import banks, memories, transcript
 from memorybank.records.banks import BankRow
 from memorybank.reinforcing import activations
 from memorybank.resident import Resident, Snapshot
+from memorybank.retrieval.candidates import Rows
 from memorybank.retrieval.corpus import Corpus
 from memorybank.retrieval.pipeline import Ranking, rank
 from memorybank.retrieval.query import make_query
@@ -95,13 +97,12 @@ def recall(
         dimension = runtime.dimension if vector is None else len(vector)
         resident = runtime.residents.of(bank, request.zone, dimension)
         view = _view(connection, runtime, bank, resident, owner, request, vector is not None)
-        retention = _retention(view.snapshot.corpus, request)
         reranking = runtime.reranking
         wanted = request.k if reranking is None else max(request.k, reranking.top)
         # More are ranked, so that what the prompt shows anyway does not crowd out what it does not.
         wider = replace(request, k=wanted + min(len(shown), _MOST_SHOWN) + _quoting(view, wanted, quotes))
-        ranking = _rank(connection, runtime, resident, view, wider, vector, retention)
-        found = _unshown(connection, owner, view, ranking, retention, shown, wanted, quotes)
+        ranking = _rank(connection, runtime, resident, view, wider, vector)
+        found = _unshown(connection, owner, view, ranking, shown, wanted, quotes)
         if reranking is not None:
             best = [one.memory for one in found[: reranking.top]]
             before = preceding(connection, view.snapshot, owner, best)
@@ -181,7 +182,6 @@ def _rank(
     view: _View,
     request: Request,
     vector: NDArray[np.float32] | None,
-    retention: NDArray[np.float64],
 ) -> Ranking:
     corpus = view.snapshot.corpus
     dense = None
@@ -193,7 +193,7 @@ def _rank(
         runtime.retrieval,
         k=request.k,
         allowed=_allowed(view, request),
-        retention=retention,
+        retention=partial(_retention, corpus, request),
         rank_weight=request.policy.rank_weight,
         activation=view.active,
         dense=dense,
@@ -221,9 +221,9 @@ def _allowed(view: _View, request: Request) -> NDArray[np.bool_]:
     return allowed
 
 
-def _retention(corpus: Corpus, request: Request) -> NDArray[np.float64]:
-    since = np.fmax(corpus.ended, corpus.last_recalled)
-    return request.curve.retentions(corpus.strength, np.maximum(request.now.timestamp() - since, 0.0))
+def _retention(corpus: Corpus, request: Request, rows: Rows) -> NDArray[np.float64]:
+    since = np.fmax(corpus.ended[rows], corpus.last_recalled[rows])
+    return request.curve.retentions(corpus.strength[rows], np.maximum(request.now.timestamp() - since, 0.0))
 
 
 def _unshown(
@@ -231,7 +231,6 @@ def _unshown(
     owner: str,
     view: _View,
     ranking: Ranking,
-    retention: NDArray[np.float64],
     shown: Collection[str | None],
     wanted: int,
     quotes: bool,
@@ -240,7 +239,7 @@ def _unshown(
     found: list[Recalled] = []
     for start in range(0, len(ranking.rows), wanted):
         part = slice(start, start + wanted)
-        read = _recalled(connection, owner, view, ranking, part, retention[ranking.rows[part]])
+        read = _recalled(connection, owner, view, ranking, part)
         found.extend(one for one in read if not _within(one.memory, shown))
         found = found if quotes else _without_quotes(found)
         if len(found) >= wanted:
@@ -272,7 +271,6 @@ def _recalled(
     view: _View,
     ranking: Ranking,
     part: slice,
-    retention: NDArray[np.float64],
 ) -> list[Recalled]:
     """A part of a ranking, read."""
     keys = [int(key) for key in view.snapshot.keys[ranking.rows[part]]]
@@ -289,7 +287,7 @@ def _recalled(
                 row.memory,
                 float(ranking.scores[at]),
                 float(ranking.similarities[at]),
-                float(retention[i]),
+                float(ranking.retentions[at]),
                 parts,
             )
         )

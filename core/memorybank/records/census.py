@@ -12,6 +12,7 @@ from memorybank.clock import from_micros
 from memorybank.models import Stats, Status
 from memorybank.records import transcript
 from memorybank.records.schema import (
+    WAITING,
     Pending,
     banks,
     first_key,
@@ -43,8 +44,8 @@ def stats(connection: Connection, bank: int) -> Stats:
         archived=count(memories.c.status == Status.ARCHIVED.value),
         pinned=count(memories.c.pinned),
         stale=count(memories.c.stale),
-        unembedded=count(memories.c.pending == Pending.EMBED),
-        unindexed=count(memories.c.pending == Pending.INDEX),
+        unembedded=count(WAITING & (memories.c.pending == Pending.EMBED)),
+        unindexed=count(WAITING & (memories.c.pending == Pending.INDEX)),
         links=_count(connection, links, links.c.bank == bank),
         first=None if first is None else from_micros(first),
         last=None if last is None else from_micros(last),
@@ -85,9 +86,7 @@ def backlog(connection: Connection) -> Backlog:
     by_state = sa.select(memories.c.pending, sa.func.count(), sa.func.min(memories.c.created))
     found = {
         state: (n, oldest)
-        for state, n, oldest in connection.execute(
-            by_state.where(memories.c.pending > 0).group_by(memories.c.pending)
-        )
+        for state, n, oldest in connection.execute(by_state.where(WAITING).group_by(memories.c.pending))
     }
     waiting, oldest = found.get(Pending.INDEX, (0, None))
     owners = int(connection.execute(sa.select(sa.func.count()).select_from(banks)).scalar_one())

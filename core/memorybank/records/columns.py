@@ -10,7 +10,16 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, bindparam
 
 from memorybank.records.memories import Features
-from memorybank.records.schema import Pending, first_key, last_key, memories, postings, tombstones, vectors
+from memorybank.records.schema import (
+    WAITING,
+    Pending,
+    first_key,
+    last_key,
+    memories,
+    postings,
+    tombstones,
+    vectors,
+)
 from memorybank.records.statements import Statement
 
 _META = (
@@ -46,7 +55,9 @@ _GONE = Statement(
     )
 )
 _TAIL = Statement(
-    sa.select(memories.c.key).where(memories.c.pending == Pending.INDEX, memories.c.key.between(*_RANGE))
+    sa.select(memories.c.key).where(
+        WAITING, memories.c.pending == Pending.INDEX, memories.c.key.between(*_RANGE)
+    )
 )
 
 

@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 from memorybank.records.database import Database
 from memorybank.records.memories import chunks
 from memorybank.records.schema import (
+    WAITING,
     Pending,
     banks,
     drops,
@@ -63,7 +64,7 @@ def unindexed(connection: Connection, limit: int) -> list[Unindexed]:
         sa.select(banks.c.uid, memories.c.id, memories.c.key, memories.c.revised, vectors.c.vector)
         .join(banks, memories.c.bank == banks.c.key)
         .join(vectors, vectors.c.key == memories.c.key)
-        .where(memories.c.pending == Pending.INDEX)
+        .where(WAITING, memories.c.pending == Pending.INDEX)
         .order_by(memories.c.key)
         .limit(limit)
     )
@@ -71,8 +72,8 @@ def unindexed(connection: Connection, limit: int) -> list[Unindexed]:
 
 
 def count(connection: Connection, state: int) -> int:
-    """How many memories are pending in this state."""
-    query = sa.select(sa.func.count()).select_from(memories).where(memories.c.pending == state)
+    """How many memories are pending in this state, not ``Pending.NONE``."""
+    query = sa.select(sa.func.count()).select_from(memories).where(WAITING, memories.c.pending == state)
     return int(connection.execute(query).scalar_one())
 
 
@@ -154,7 +155,7 @@ def unembedded(connection: Connection, limit: int, after: int = -1) -> list[Unem
     """The next memories to embed, by key, beginning behind ``after``."""
     query = (
         sa.select(memories.c.bank, memories.c.key, memories.c.revised, memories.c.text)
-        .where(memories.c.pending == Pending.EMBED, memories.c.key > after)
+        .where(WAITING, memories.c.pending == Pending.EMBED, memories.c.key > after)
         .order_by(memories.c.key)
         .limit(limit)
     )

@@ -10,6 +10,7 @@ from sqlalchemy import (
     BigInteger,
     Boolean,
     Column,
+    ColumnElement,
     Float,
     Index,
     Integer,
@@ -20,6 +21,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    literal_column,
     text,
 )
 
@@ -134,6 +136,10 @@ Index(
     sqlite_where=memories.c.pending > 0,
     postgresql_where=memories.c.pending > 0,
 )
+
+# Spelled out, so that the database sees that its index of what waits applies: without it, or with the number as a
+# parameter, every look at what waits reads the whole table.
+WAITING: ColumnElement[bool] = memories.c.pending > literal_column("0")
 
 # What is derived is few among many turns, and read at every turn of a chat (portrait, global events).
 Index(

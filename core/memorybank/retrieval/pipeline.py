@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -20,6 +20,9 @@ from memorybank.retrieval.settings import LEXICAL, STAGES, Floor, RetrievalSetti
 __all__ = ["Query", "Ranking", "make_query", "rank"]
 
 
+Retention = Callable[[Rows], NDArray[np.float64]]
+
+
 @dataclass(frozen=True)
 class Ranking:
     """The best rows, best first, with their scores; ``parts[stage]`` are aligned with them and add up to them.
@@ -31,7 +34,7 @@ class Ranking:
     rows: Rows
     scores: Floats
     similarities: Floats
-    retentions: Floats
+    retentions: NDArray[np.float64]
     evidence: Floats
     parts: Mapping[str, Floats]
 
@@ -46,7 +49,7 @@ def rank(
     *,
     k: int,
     allowed: NDArray[np.bool_] | None = None,
-    retention: NDArray[np.float64] | NDArray[np.float32] | None = None,
+    retention: Retention | NDArray[np.float64] | NDArray[np.float32] | None = None,
     rank_weight: float = 0.0,
     activation: NDArray[np.float64] | NDArray[np.float32] | None = None,
     dense: DenseSearch | None = None,
@@ -56,8 +59,9 @@ def rank(
     """The ``k`` best memories for ``query``.
 
     ``allowed`` (n,) masks what may be recalled (levels, times, session, archived); None: all but the archived.
-    ``retention`` and ``activation`` (n,) lie in 0..1; ``rank_weight`` is the policy's. Without resident vectors
-    ``dense`` searches them; without either, or without a query vector, recall is lexical.
+    ``retention`` and ``activation`` (n,) lie in 0..1; ``retention`` may be a function of rows, asked only of those
+    that come into question; ``rank_weight`` is the policy's. Without resident vectors ``dense`` searches them;
+    without either, or without a query vector, recall is lexical.
     ``min_score``: a least score; ``"auto"``: nothing at all unless there is evidence, by the floor of
     ``embedder`` (its name).
     """
@@ -75,7 +79,7 @@ def rank(
     said = signals.said_on(query, corpus, candidates) if query.days else None
     sheet = _stages(query, corpus, settings, candidates, said)
     if settings.on("retention") and retention is not None and rank_weight:
-        sheet.add("retention", settings.retention * rank_weight, retention[candidates.rows])
+        sheet.add("retention", settings.retention * rank_weight, _of(retention, candidates.rows))
     if settings.on("activation") and activation is not None:
         sheet.add("activation", settings.activation, activation[candidates.rows])
     scores = sheet.total()
@@ -94,7 +98,7 @@ def rank(
         rows,
         scores[order],
         candidates.similarity[order],
-        np.ones(rows.shape[0], dtype=np.float32) if retention is None else retention[rows].astype(np.float32),
+        np.ones(rows.shape[0]) if retention is None else np.asarray(_of(retention, rows), dtype=np.float64),
         evidence[: rows.shape[0]],
         sheet.parts(order),
     )
@@ -204,4 +208,10 @@ def _evidence(query: Query, floor: Floor, candidates: Candidates, said: Floats |
 
 def _empty() -> Ranking:
     none = np.zeros(0, dtype=np.float32)
-    return Ranking(np.zeros(0, dtype=np.int64), none, none, none, none, {})
+    return Ranking(np.zeros(0, dtype=np.int64), none, none, np.zeros(0), none, {})
+
+
+def _of(
+    retention: Retention | NDArray[np.float64] | NDArray[np.float32], rows: Rows
+) -> NDArray[np.float64] | NDArray[np.float32]:
+    return retention(rows) if callable(retention) else retention[rows]
