@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import os
 import threading
 import time
+import weakref
 from collections.abc import Iterator
 from typing import Protocol
 
@@ -37,11 +39,16 @@ class Availability:
         self._index: VectorIndex | None = None
         self._unavailable: IndexUnavailableError | None = None
         self._given_up: list[VectorIndex] = []
-        self._guard = threading.RLock()  # one flush at a time; also guards opening
-        self._state = threading.Lock()  # held for moments only: a search must never wait for a flush
+        self._renew()
         self._closed = False
         self.failures: int = 0
         """How often the index had to be done without."""
+
+    def _renew(self) -> None:
+        """New locks: in a forked child the old ones may be held by threads that are not there."""
+        self._guard = threading.RLock()  # one flush at a time; also guards opening
+        self._state = threading.Lock()  # held for moments only: a search must never wait for a flush
+        _every.add(self)
 
     @property
     def wanted(self) -> bool:
@@ -169,3 +176,16 @@ def close_quietly(index: VectorIndex) -> None:
         index.close()
     except MemoryBankError as error:
         logger.info("closing the index: %s", error)
+
+
+# A fork is the process's and asks no store: the one place that knows them all.
+_every: weakref.WeakSet[Availability] = weakref.WeakSet()
+
+
+def _forked() -> None:
+    for one in list(_every):
+        one._renew()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forked)

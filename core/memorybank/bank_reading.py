@@ -10,7 +10,7 @@ from memorybank.bank_base import BankBase, Time
 from memorybank.clock import to_utc
 from memorybank.errors import NotFoundError
 from memorybank.hierarchy import consolidation
-from memorybank.intake import check_count, check_ids, check_levels, check_name
+from memorybank.intake import check_count, check_ids, check_levels, check_name, check_role
 from memorybank.models import Explanation, Level, Link, Memory, Message, Recalled, Stats, Version, Window
 
 
@@ -19,10 +19,10 @@ class BankReading(BankBase):
 
     def history(self, session: str, last: int | None = None, *, role: str | None = None) -> list[Message]:
         """The session's messages, verbatim and in order; with ``last`` only the newest so many, with ``role``
-        ("user", "assistant", "system", "tool") only those."""
+        ("user", "assistant", "system", "tool") only those. Raises InvalidInputError for other roles."""
         name = check_name(session, "session")
         count = None if last is None else check_count(last, "last")
-        return reporting.history(self._runtime, self._owner, name, count, role)
+        return reporting.history(self._runtime, self._owner, name, count, check_role(role))
 
     def sessions(self) -> list[str]:
         """Names of the sessions, in order of their making."""

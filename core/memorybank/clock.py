@@ -9,7 +9,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 import numpy as np
 from numpy.typing import NDArray
 
-from memorybank.errors import InvalidInputError
+from memorybank.errors import InvalidInputError, quoted
 
 Clock = Callable[[], datetime]
 
@@ -39,7 +39,7 @@ def zone_of(name: str | None) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError, TypeError) as error:
         raise InvalidInputError(
-            f"timezone {name!r} is not an IANA zone; give a name such as 'Europe/Berlin' or 'Asia/Shanghai'"
+            f"timezone {quoted(name)} is not an IANA zone; give a name such as 'Europe/Berlin' or 'Asia/Shanghai'"
         ) from error
 
 
@@ -52,17 +52,17 @@ def to_utc(value: object, zone: ZoneInfo, what: str = "at") -> datetime:
         try:
             value = datetime.fromisoformat(value.strip())
         except ValueError as error:
-            raise InvalidInputError(f"{what}={value!r} is not an ISO 8601 date and time") from error
+            raise InvalidInputError(f"{what}={quoted(value)} is not an ISO 8601 date and time") from error
     if not isinstance(value, datetime):
         raise InvalidInputError(
-            f"{what} must be a datetime or an ISO 8601 text, not {type(value).__name__}: {value!r}"
+            f"{what} must be a datetime or an ISO 8601 text, not {type(value).__name__}: {quoted(value)}"
         )
     try:
         moment = (value if value.tzinfo else value.replace(tzinfo=zone)).astimezone(UTC)
     except (OverflowError, ValueError) as error:
-        raise InvalidInputError(f"{what}={value!r} is outside the years 1 to 9999") from error
+        raise InvalidInputError(f"{what}={quoted(value)} is outside the years 1 to 9999") from error
     if not _EARLIEST <= moment <= _LATEST:
-        raise InvalidInputError(f"{what}={value!r} is outside the years 1 to 9999 (a few days' margin)")
+        raise InvalidInputError(f"{what}={quoted(value)} is outside the years 1 to 9999 (a few days' margin)")
     return moment
 
 

@@ -18,6 +18,14 @@
 Every message says what was given, what is allowed and what to do. Messages never carry memory texts.
 """
 
+_QUOTED = 80
+
+
+def quoted(value: object) -> str:
+    """What was given, for a message: cut short, as it may be anything, even a text in the wrong place."""
+    said = repr(value)
+    return said if len(said) <= _QUOTED else f"{said[:40]}… ({len(said):,} characters)"
+
 
 class MemoryBankError(Exception):
     """Base of every error that MemoryBank raises on purpose."""

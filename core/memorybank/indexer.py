@@ -21,6 +21,7 @@ from memorybank.index.protocol import VectorIndex
 from memorybank.records import banks, outbox
 from memorybank.records.database import Alone, Database
 from memorybank.records.outbox import Unindexed
+from memorybank.records.schema import Pending
 from memorybank.records.types import unpack_vectors
 from memorybank.unembedded import embed_missing
 
@@ -30,6 +31,7 @@ logger: logging.Logger = logging.getLogger("memorybank.index")
 BATCH = 1000  # rows read at once: the more, the more of them share a write
 _WRITE = 200  # rows a write: Chroma holds the GIL while it writes
 _PAUSE = 0.05  # seconds between background writes
+_CLOSING = 10.0  # seconds that closing waits for an embedder that does not answer
 
 
 class Indexer(Availability):
@@ -62,16 +64,22 @@ class Indexer(Availability):
         self._interval = interval
         self._large = large
         self._flush_on_close = flush_on_close
-        self._turns = 0
-        self._mine: Alone | None = None
         self._uncertain: list[
             tuple[str, str]
         ] = []  # bank and id of what may be in the index as it was, not as it is
         self._waiting = 0
         self._expunged = False
+
+    def _renew(self) -> None:
+        super()._renew()
+        self._embedding_now = (
+            threading.Lock()
+        )  # beside the guard: an embedder that hangs holds up nothing else
         self._wake = threading.Event()
         self._closing = threading.Event()
         self._thread: threading.Thread | None = None
+        self._turns = 0
+        self._mine: Alone | None = None
 
     def notify(self, rows: int) -> None:
         """Say that rows were added or deleted; wakes the background thread when enough have gathered."""
@@ -95,17 +103,23 @@ class Indexer(Availability):
             return 0
         if not pause:
             self._again = 0.0
+        waiting, self._waiting = self._waiting, 0
+        try:
+            self.embed_missing()
+            return self._written(pause)
+        except MemoryBankError:
+            self._waiting = max(1, waiting)
+            raise
+
+    def _written(self, pause: float = 0.0) -> int:
+        """What has a vector, written to the index; returns rows. Raises IndexUnavailableError."""
         with self._turn(wait=not pause) as mine:
-            waiting, self._waiting = self._waiting, 0
             if not mine:
-                self._waiting = max(1, waiting)  # another process writes: what it leaves is looked for again
+                self._waiting = max(
+                    1, self._waiting
+                )  # another process writes: what it leaves is looked for again
                 return 0
-            try:
-                self.embed_missing()
-                return self._carry_over(pause) if self._open is not None and self._has_work() else 0
-            except MemoryBankError:
-                self._waiting = max(1, waiting)
-                raise
+            return self._carry_over(pause) if self._open is not None and self._has_work() else 0
 
     def _carry_over(self, pause: float) -> int:
         index = self.index()
@@ -217,7 +231,7 @@ class Indexer(Availability):
         """The index, flushed, and nothing of this process writes to it inside. Raises IndexUnavailableError."""
         with self._turn():
             self.index()  # opened first: one that was lost marks everything as to be written
-            self.flush()
+            self._written()
             try:
                 yield self.index()
             except IndexUnavailableError as error:
@@ -237,7 +251,7 @@ class Indexer(Availability):
             for uid, ids in missing.items():
                 with self._database.write() as connection:
                     outbox.mark_some(connection, uid, ids)
-            return done + self.flush()
+            return done + self._written()
 
     def rebuild(self) -> int:
         """Make the index anew from the vectors in the records, without embedding; returns rows written.
@@ -254,24 +268,60 @@ class Indexer(Availability):
                 close_quietly(index)
             self._let_go()
             self._opened(reset=True)
-            return self.flush()
+            return self._written()
 
     def embed_missing(self) -> int:
-        """Embed memories that were stored while the embedder failed; returns how many."""
-        return 0 if self._database.read_only else embed_missing(self._database, self._embedding)
+        """Embed memories that were stored while the embedder failed; returns how many.
+
+        One thread, and one process of a shared store, at a time; nothing else waits for it.
+        """
+        if self._database.read_only:
+            return 0
+        with self._embedding_now:
+            if not self._several:
+                return embed_missing(self._database, self._embedding)
+            with self._database.alone("embed", wait=False) as mine:
+                return 0 if mine is None else embed_missing(self._database, self._embedding)
+
+    def _embed_last(self) -> None:
+        """Before closing; an embedder that does not answer is not waited for."""
+        try:
+            with self._database.read() as connection:
+                waiting = outbox.count(connection, Pending.EMBED)
+        except MemoryBankError as error:
+            logger.warning("closing without a look at what has no vector: %s", error)
+            return
+        if not waiting:
+            return
+        thread = threading.Thread(target=self._embed_quietly, name="memorybank-embedder", daemon=True)
+        thread.start()
+        thread.join(_CLOSING)
+        if thread.is_alive():
+            logger.warning("the embedder does not answer; what has no vector is embedded by a later process")
+
+    def _embed_quietly(self) -> None:
+        try:
+            self.embed_missing()
+        except MemoryBankError as error:
+            logger.info("embedded later: %s", error)
 
     def close(self) -> None:
         """Flush, stop the thread and close the index. A failing index is logged: the records have everything."""
         self._closing.set()
+        # When the interpreter is shutting down, Chroma can start no threads any more.
+        late = not threading.main_thread().is_alive()
+        wanted = (
+            (self._flush_on_close or self._index is not None) and not late and not self._database.read_only
+        )
+        if wanted and not self._closed:
+            self._embed_last()
         with self._guard:
             if self._closed:
                 return
-            # When the interpreter is shutting down, Chroma can start no threads any more.
-            late = not threading.main_thread().is_alive()
-            wanted = self._flush_on_close or self._index is not None
-            if wanted and not late and not self._database.read_only:
+            if wanted:
+                self._again = 0.0
                 try:
-                    self.flush()
+                    self._written()
                 except IndexUnavailableError as error:
                     logger.info("closing without a flush: %s", error)
                 except MemoryBankError as error:
@@ -281,7 +331,7 @@ class Indexer(Availability):
             index, self._index = self._index, None
         thread = self._thread
         if thread is not None and thread is not threading.current_thread():
-            thread.join(timeout=30)
+            thread.join(timeout=_CLOSING)
         if index is not None:
             close_quietly(index)
         self._let_go()

@@ -11,7 +11,7 @@ from typing import TypeVar
 from zoneinfo import ZoneInfo
 
 from memorybank.clock import to_utc
-from memorybank.errors import InvalidInputError, OwnerError
+from memorybank.errors import InvalidInputError, OwnerError, quoted
 from memorybank.models import Level, Message, Recalled
 
 LONGEST_NAME = 512  # characters of an owner, session or id: databases bound what they index
@@ -35,7 +35,7 @@ Redact = Callable[[str], str]
 def check_owner(owner: object) -> str:
     """The owner, if it is a usable one. Raises OwnerError: there is never a default owner."""
     if not isinstance(owner, str):
-        raise OwnerError(f"owner must be a non-blank string, not {type(owner).__name__}: {owner!r}")
+        raise OwnerError(f"owner must be a non-blank string, not {type(owner).__name__}: {quoted(owner)}")
     if not owner.strip() or not _visible(owner):
         raise OwnerError("owner is blank; give the id of the user whose memory this is")
     if len(owner) > LONGEST_NAME:
@@ -46,7 +46,9 @@ def check_owner(owner: object) -> str:
 def check_name(value: object, what: str) -> str:
     """A session name or an id: a non-blank string of at most 512 characters. Raises InvalidInputError."""
     if not isinstance(value, str):
-        raise InvalidInputError(f"{what} must be a non-blank string, not {type(value).__name__}: {value!r}")
+        raise InvalidInputError(
+            f"{what} must be a non-blank string, not {type(value).__name__}: {quoted(value)}"
+        )
     if not value.strip():
         raise InvalidInputError(f"{what} is blank; give a non-blank string")
     if len(value) > LONGEST_NAME:
@@ -75,7 +77,7 @@ def check_levels(levels: Iterable[Level | str] | None) -> tuple[Level, ...] | No
             found.append(Level(level))
         except ValueError as error:
             allowed = ", ".join(repr(one.value) for one in Level)
-            raise InvalidInputError(f"unknown level {level!r}; allowed are {allowed}") from error
+            raise InvalidInputError(f"unknown level {quoted(level)}; allowed are {allowed}") from error
     if not found:
         raise InvalidInputError("levels is empty; give at least one level, or None for all")
     return tuple(found)
@@ -84,7 +86,7 @@ def check_levels(levels: Iterable[Level | str] | None) -> tuple[Level, ...] | No
 def check_count(value: object, what: str) -> int:
     """A whole number of at least 1. Raises InvalidInputError."""
     if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidInputError(f"{what} must be a whole number of at least 1, not {value!r}")
+        raise InvalidInputError(f"{what} must be a whole number of at least 1, not {quoted(value)}")
     if value < 1:
         raise InvalidInputError(f"{what}={value}; give at least 1")
     return min(value, _MOST)
@@ -96,7 +98,9 @@ T = TypeVar("T")
 def check_kind(value: object, kind: type[T], what: str) -> T:
     """The value, if it is of that class. Raises InvalidInputError."""
     if not isinstance(value, kind):
-        raise InvalidInputError(f"{what} must be a {kind.__name__}, not {type(value).__name__}: {value!r}")
+        raise InvalidInputError(
+            f"{what} must be a {kind.__name__}, not {type(value).__name__}: {quoted(value)}"
+        )
     return value
 
 
@@ -117,13 +121,13 @@ def check_shown(value: object) -> frozenset[str]:
 def check_path(value: object) -> Path:
     """A path. Raises InvalidInputError for what no file can be called."""
     if not isinstance(value, str | Path) or not str(value):
-        raise InvalidInputError(f"path must be a file's path, not {value!r}")
+        raise InvalidInputError(f"path must be a file's path, not {quoted(value)}")
     try:
         os.fsencode(value)
     except UnicodeEncodeError as error:
-        raise InvalidInputError(f"path={value!r} has characters that no file name can hold") from error
+        raise InvalidInputError(f"path={quoted(value)} has characters that no file name can hold") from error
     if "\0" in str(value):
-        raise InvalidInputError(f"path={value!r} has characters that no file name can hold")
+        raise InvalidInputError(f"path={quoted(value)} has characters that no file name can hold")
     return Path(value)
 
 
@@ -135,7 +139,7 @@ def check_ids(ids: object) -> list[str]:
     listed = list(given)
     for one in listed:
         if not isinstance(one, str):
-            raise InvalidInputError(f"a memory id must be a string, not {type(one).__name__}: {one!r}")
+            raise InvalidInputError(f"a memory id must be a string, not {type(one).__name__}: {quoted(one)}")
     return list(dict.fromkeys(listed))
 
 
@@ -186,10 +190,19 @@ def _message(item: object, where: str, at: datetime, zone: ZoneInfo, redact: Red
     return _checked(item, where, at, zone, redact)
 
 
+def check_role(role: object) -> str | None:
+    """A role as it is kept ("human" is "user"), None for all. Raises InvalidInputError for unknown ones."""
+    if role is None:
+        return None
+    if not isinstance(role, str) or role.strip().lower() not in _ROLES:
+        raise InvalidInputError(f"role {quoted(role)} is not known; allowed are {', '.join(sorted(_ROLES))}")
+    return _ROLES[role.strip().lower()]
+
+
 def _checked(m: Message, where: str, at: datetime, zone: ZoneInfo, redact: Redact | None) -> Message:
     if not isinstance(m.role, str) or m.role.strip().lower() not in _ROLES:
         raise InvalidInputError(
-            f"{where}: role {m.role!r} is not known; allowed are {', '.join(sorted(_ROLES))}"
+            f"{where}: role {quoted(m.role)} is not known; allowed are {', '.join(sorted(_ROLES))}"
         )
     if not isinstance(m.text, str):
         raise InvalidInputError(f"{where}: the text must be a string, not {type(m.text).__name__}")

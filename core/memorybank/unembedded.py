@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from memorybank.embedding.current import Embedding
-from memorybank.embedding.sparing import embed_sparing
+from memorybank.embedding.sparing import embed_sparing, works
 from memorybank.records import banks, memories, outbox
 from memorybank.records.database import Database
 from memorybank.records.outbox import Unembedded
@@ -38,7 +38,7 @@ def embed_missing(database: Database, embedding: Embedding) -> int:
         items = [(row, vector) for row, vector in zip(rows, found, strict=True) if vector is not None]
         if error is not None:
             logger.warning("%s; %d memories wait for their vectors", error, len(rows) - len(items))
-        if not items:
+        if not items and not works(embedder):
             break
         done += _put(database, items, era)
     return done

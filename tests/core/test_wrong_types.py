@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import date, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,8 @@ CALLS: list[Callable[[Any], object]] = [
     lambda b: b.delete([[]]),
     lambda b: b.consolidate(settings=5),
     lambda b: b.consolidate(progress=5),
+    lambda b: b.history("s", role=5),
+    lambda b: b.history("s", role="robot"),
     lambda b: b.export(None),
     lambda b: b.export("\0"),
 ]
@@ -44,6 +46,44 @@ def test_a_bank_refuses(store: MemoryStore, call: Callable[[MemoryBank], object]
     """Wrong arguments of a bank's verbs raise InvalidInputError."""
     with pytest.raises(InvalidInputError):
         call(store.bank("gary"))
+
+
+LONG = "a secret told in the wrong place " * 30_000
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda b: b.add([{"role": "user", "content": "x"}], session="s", at=LONG),
+        lambda b: b.recall("x", LONG),
+        lambda b: b.recall("x", levels=[LONG]),
+        lambda b: b.recall("x", since=LONG),
+        lambda b: b.history("s", role=LONG),
+        lambda b: b.consolidate(settings=LONG),
+    ],
+)
+def test_what_was_given_is_quoted_in_part_only(
+    store: MemoryStore, call: Callable[[MemoryBank], object]
+) -> None:
+    """A text in the wrong place fills no log."""
+    with pytest.raises(InvalidInputError) as caught:
+        call(store.bank("gary"))
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("now", [datetime(1, 1, 3, tzinfo=UTC), datetime(9999, 12, 29, tzinfo=UTC)])
+def test_every_time_that_is_taken_can_be_worked_with(store: MemoryStore, now: datetime) -> None:
+    """The first and the last moment allowed, where days are not those of UTC."""
+    bank = store.bank("mia", timezone="Asia/Shanghai")
+    bank.add([{"role": "user", "content": "hello there"}], session="s")
+    bank.consolidate(now=now)
+    bank.forget(now=now, dry_run=True)
+    assert bank.context("hello", now=now).text is not None
+
+
+def test_a_score_that_nothing_reaches_is_no_error(store: MemoryStore) -> None:
+    """Beyond what the scores' numbers hold, as well."""
+    assert store.bank("gary").recall("hello", min_score=1e300) == []
 
 
 @pytest.mark.parametrize("path", [None, "\0", "\ud800", ""])

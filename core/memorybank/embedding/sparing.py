@@ -22,7 +22,7 @@ def embed_sparing(
     """A vector for each text (None for those that could not be embedded), and the last error.
 
     A batch that fails is halved until what is refused stands alone; an embedder that fails eight times in a row
-    is left in peace.
+    is left in peace, unless it takes a harmless text: then it is the texts, and the others are tried.
     """
     found: list[NDArray[np.float32] | None] = [None] * len(texts)
     error: EmbeddingError | None = None
@@ -39,7 +39,18 @@ def embed_sparing(
             if stop - start > 1:
                 middle = (start + stop) // 2
                 todo += [(middle, stop), (start, middle)]
+            if failed == _PATIENCE and todo and works(embedder):
+                failed = 0
     return found, error
+
+
+def works(embedder: Embedder) -> bool:
+    """Whether the embedder takes a text that there is nothing to refuse in."""
+    try:
+        embed_documents(embedder, [_HARMLESS])
+    except EmbeddingError:
+        return False
+    return True
 
 
 def embed_willing(

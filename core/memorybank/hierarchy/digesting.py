@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection
@@ -41,7 +41,7 @@ class Digesting:
 
     def run(self, attempt: Attempt) -> None:
         """Rewrite the digests that are due. ``attempt`` writes and stores one draft."""
-        since = to_micros(self.now - self.settings.digest_within)
+        since = to_micros(self.now) - self.settings.digest_within // timedelta(microseconds=1)
         with self.runtime.database.read() as connection:
             bank = banks.find(connection, self.owner)
             if bank is None:

@@ -91,7 +91,7 @@ def rank(
         if evidence[: floor.looks_at].max() < floor.threshold:
             return _empty()
     elif min_score is not None:
-        order = order[scores[order] >= min_score]
+        order = order[scores[order].astype(np.float64) >= min_score]
     order = order[:k]
     rows = candidates.rows[order]
     return Ranking(
