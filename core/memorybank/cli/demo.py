@@ -116,7 +116,10 @@ def _(step: Imported, console: Console, texts: Texts) -> None:
 @show.register
 def _(step: Asked, console: Console, texts: Texts) -> None:
     words = texts.demo
-    _title(console, words.day.format(day=step.question.day, ask=step.question.ask))
+    _title(
+        console,
+        words.day.format(day=step.question.day, date=step.now.strftime(texts.date), ask=step.question.ask),
+    )
     console.print(Text(f"({step.question.reason})", style="dim"))
     print_recalled(console, step.recalled, str(step.now.tzinfo), texts)
     if step.recalled:
@@ -161,7 +164,10 @@ def _first_words(memory: Memory, width: int) -> str:
 @show.register
 def _(step: LookedBack, console: Console, texts: Texts) -> None:
     asked, words = step.asked, texts.demo
-    _title(console, words.day.format(day=asked.question.day, ask=asked.question.ask))
+    _title(
+        console,
+        words.day.format(day=asked.question.day, date=asked.now.strftime(texts.date), ask=asked.question.ask),
+    )
     console.print(Text(f"({asked.question.reason})", style="dim"))
     missing = not any(asked.question.expects in one.memory.text for one in step.without)
     console.print(words.missing if missing else words.found)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import Annotated
 
@@ -22,12 +24,13 @@ from memorybank.cli.options import (
     known_bank,
 )
 from memorybank.cli.output import clean, emit_json, err, note, out, table
-from memorybank.errors import ImportFormatError
+from memorybank.errors import ImportFormatError, InvalidInputError
 from memorybank.interchange import EXPORT, NAMES, ImportOptions, Item, Loaded, Problem, detect, load, read
 from memorybank.store import MemoryStore
 from memorybank.text.counting import counted
 
 _SHOWN = 20
+_LOOKED_AT = 20_000  # items of a file, for the owners in it
 _WORST = ("fatal", "skipped", "note")
 
 
@@ -68,7 +71,10 @@ def import_file(
         with any_store(store, embedder) as opened:
             _import_export(opened, file, owner, json)
         return
-    items = _begun(read(file, found, ImportOptions(owner=owner, session=session or file.stem or "imported")))
+    if found not in NAMES:
+        raise InvalidInputError(f"--format {found} is unknown; give auto, {', '.join(NAMES)}")
+    options = ImportOptions(owner=owner, session=session or file.stem or "imported")
+    items = _begun(read(file, found, options), partial(_others, file, found, options))
     with any_store(store, embedder) as opened:
         loaded, zones, assumed = _load(opened, items, zone, language)
     if json:
@@ -93,10 +99,24 @@ def import_file(
         raise typer.Exit(1)
 
 
-def _begun(items: Iterator[Item]) -> Iterator[Item]:
+def _others(file: Path, format: str, options: ImportOptions) -> str:
+    """Why a file gave nothing: whose messages it has, if not those of the owner who was asked for."""
+    if options.owner is None:
+        return "The file has no messages."
+    rest = (one for one in read(file, format, replace(options, owner=None)) if not isinstance(one, Problem))
+    owners = list(islice(dict.fromkeys(one.owner for one in islice(rest, _LOOKED_AT) if one.owner), 5))
+    if not owners:
+        return "The file has no messages."
+    return (
+        f"The file has no messages of {options.owner!r}; it has those of {', '.join(owners)}, perhaps of more. "
+        "Give one of them as --owner, or leave it out to import them all"
+    )
+
+
+def _begun(items: Iterator[Item], nothing: Callable[[], str]) -> Iterator[Item]:
     """The items, after a look whether there is any message: a file that gives none must not leave a store behind.
 
-    Raises ImportFormatError with the first thing that is wrong.
+    Raises ImportFormatError with the first thing that is wrong; ``nothing`` says what, where nothing is.
     """
     problems: list[Problem] = []
     for item in items:
@@ -105,7 +125,7 @@ def _begun(items: Iterator[Item]) -> Iterator[Item]:
         problems.append(item)
     wrong = min(problems, key=lambda one: _WORST.index(one.severity), default=None)
     more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-    raise ImportFormatError("The file has no messages." if wrong is None else f"{wrong}{more}")
+    raise ImportFormatError(nothing() if wrong is None else f"{wrong}{more}")
 
 
 def _load(

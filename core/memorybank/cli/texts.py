@@ -85,7 +85,7 @@ ENGLISH = Texts(
             "was named (date). R: retention, S: strength."
         ),
         time="Time is the demo's own.",
-        day="Day {day}: “{ask}”",
+        day="Day {day}, {date}: “{ask}”",
         strength="S {before} → {after}",
         reinforced="reinforced: {grown}; t = 0",
         months="{date}: months later, the companion preset forgets",
@@ -154,7 +154,7 @@ CHINESE = Texts(
             "紧邻相关的话（邻近）、接着回答了类似的话（答话）、正是提到的日子（日期）等。R：留存，S：强度。"
         ),
         time="时间由演示自己推进。",
-        day="第 {day} 天：“{ask}”",
+        day="第 {day} 天（{date}）：“{ask}”",
         strength="S {before} → {after}",
         reinforced="想起后变强：{grown}；t 归零",
         months="{date}：几个月后，按 companion 策略淡忘",

@@ -137,10 +137,11 @@ def run(
 def _import(store: MemoryStore, bank: MemoryBank, script: Script) -> Imported:
     with dialogue(script.language) as path:
         load(read(path, "messages", ImportOptions()), lambda _owner: bank)
+    stats = bank.stats()  # of the talk, before the note
     note = next((one for one in bank.memories(levels=["note"])), None) or bank.remember(script.note)
     bank.pin([note.id])
     name = None if store.embedder is None else store.embedder.name
-    return Imported(script, bank.stats(), name, note)
+    return Imported(script, stats, name, note)
 
 
 def _ask(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _COLUMNS = 58  # of a label: two of them fit beside each other
 _NEAR = 0.01  # in R: less than the width of a line
 _WIDER = 2.5  # points
-_DASHES = ((5, 2), (1, 1.5), (7, 2, 1.5, 2), (3, 1.5))
+_DASHES = ((5, 2), (3, 1.5), (7, 2, 1.5, 2), (9, 2))  # none dotted: so is the threshold
 
 
 def retention_figure(

@@ -50,7 +50,7 @@ Run = Callable[..., Any]
         (("eval", "locomo", "no-such-file"), 1, "docs/evaluation.md"),
         (("import", "no-such-file"), 1, "No such file"),
         (("import", "."), 1, "folder"),
-        (("import", "no-such-file", "--format", "xml"), 1, "Unknown format 'xml'"),
+        (("import", "no-such-file", "--format", "xml"), 2, "--format xml is unknown"),
         (("demo", "--language", "fr"), 2, "choose one of en, zh"),
         (("export", "/no/such/folder/file", "--owner", "Ann"), 1, "Cannot write"),
     ],
