@@ -122,6 +122,8 @@ class Room:
     def _recollection(self, event: Recollection) -> None:
         """One line: which memories, how good, by which part of the score most. ``/why`` tells the rest."""
         if not event.recalled:
+            if self.companion.model is None:  # else nothing at all would be seen of this turn
+                note(f"[{self.words.nothing}]")
             return
         best = [
             f"{rank} {snippet(one.memory.text, 32)} ({one.score:.2f}{_strongest(one.parts, self.texts)})"

@@ -84,3 +84,20 @@ def test_a_missing_store_says_how_one_is_made(run: Run, store: Path) -> None:
     assert "memorybank import FILE --owner NAME" in run("owners", code=1).stderr
     store.mkdir()
     assert "memorybank import FILE --owner NAME --store" in run("owners", code=1).stderr
+
+
+def test_an_import_says_whose_messages_a_file_has(run: Run, tmp_path: Path) -> None:
+    """An owner who is not in the file is told who is."""
+    days = {"2024-05-01": [{"query": "My cat is called Mochi.", "response": "Nice."}]}
+    file = tmp_path / "users.json"
+    file.write_text(json.dumps({"Ann": {"name": "Ann", "history": days}}), encoding="utf-8")
+    failed = run("import", str(file), "--owner", "gary")
+    assert failed.exit_code == 1
+    assert "no messages of 'gary'; it has those of Ann" in failed.stderr
+    assert run("import", str(file), "--owner", "Ann").exit_code == 0
+
+
+def test_a_chat_without_a_model_says_when_nothing_was_recalled(run: Run) -> None:
+    """Or a first session would look dead."""
+    told = run("chat", "--owner", "Ann", "--session", "now", input="My cat is called Mochi.\n")
+    assert "nothing recalled; what this session said is in its window" in told.stderr
