@@ -91,10 +91,9 @@ def test_an_import_says_whose_messages_a_file_has(run: Run, tmp_path: Path) -> N
     days = {"2024-05-01": [{"query": "My cat is called Mochi.", "response": "Nice."}]}
     file = tmp_path / "users.json"
     file.write_text(json.dumps({"Ann": {"name": "Ann", "history": days}}), encoding="utf-8")
-    failed = run("import", str(file), "--owner", "gary")
-    assert failed.exit_code == 1
+    failed = run("import", str(file), "--owner", "gary", code=1)
     assert "no messages of 'gary'; it has those of Ann" in failed.stderr
-    assert run("import", str(file), "--owner", "Ann").exit_code == 0
+    run("import", str(file), "--owner", "Ann")
 
 
 def test_a_chat_without_a_model_says_when_nothing_was_recalled(run: Run) -> None:
