@@ -174,7 +174,9 @@ def _reinforce(store: MemoryStore, draw: random.Random, folder: Path) -> Iterato
 
 def _repair(store: MemoryStore, draw: random.Random, folder: Path) -> Iterator[None]:
     while True:
+        say(begun={"rebuilt": True})
         store.runtime.indexer.rebuild()
+        say(done={"rebuilt": True})
         yield
 
 
