@@ -104,7 +104,28 @@ class Mem0:
         return None
 
 
-class LangGraphSqlite:
+class _LangGraph:
+    """A store of LangGraph, on the connection given; the subclasses make both."""
+
+    def _filled(self, connection: Any, store: Any, fill: Fill) -> None:
+        from langgraph.store.base import PutOp
+
+        self._connection, self._store = connection, store
+        self._owners = list(fill)
+        store.setup()
+        for rows in batched(_rows(fill), _BATCH):
+            store.batch([PutOp((owner, "memories"), str(j), {"text": text}) for owner, j, text in rows])
+
+    def turn(self, i: int, said: str, reply: str, asked: str) -> None:
+        where = (self._owners[i % len(self._owners)], "memories")
+        self._store.put(where, f"new{i}", {"text": f"user: {said}\nassistant: {reply}"})
+        self._store.search(where, query=asked, limit=K)
+
+    def close(self) -> None:
+        self._connection.close()
+
+
+class LangGraphSqlite(_LangGraph):
     """LangGraph's SqliteStore with an index (sqlite-vec)."""
 
     name = "LangGraph SqliteStore"
@@ -120,22 +141,13 @@ class LangGraphSqlite:
         connection = sqlite3.connect(str(folder / "store.db"), check_same_thread=False, isolation_level=None)
         if not hasattr(connection, "enable_load_extension"):
             raise ImportError("SQLite was built without extensions; pip install pysqlite3-binary")
-        self._connection = connection
-        self._store = SqliteStore(
+        store = SqliteStore(
             connection, index={"dims": DIMENSION, "embed": _langchain(embedder), "fields": ["text"]}
         )
-        self._store.setup()
-        self._owners = list(fill)
-        _put_all(self._store, fill)
-
-    def turn(self, i: int, said: str, reply: str, asked: str) -> None:
-        _put_and_search(self._store, self._owners[i % len(self._owners)], i, said, reply, asked)
-
-    def close(self) -> None:
-        self._connection.close()
+        self._filled(connection, store, fill)
 
 
-class LangGraphPostgres:
+class LangGraphPostgres(_LangGraph):
     """LangGraph's PostgresStore with an index (pgvector, HNSW: its default)."""
 
     name = "LangGraph PostgresStore"
@@ -145,33 +157,11 @@ class LangGraphPostgres:
         from langgraph.store.postgres import PostgresStore
         from psycopg.rows import dict_row
 
-        self._connection = psycopg.connect(
-            address, autocommit=True, prepare_threshold=0, row_factory=dict_row
+        connection = psycopg.connect(address, autocommit=True, prepare_threshold=0, row_factory=dict_row)
+        store = PostgresStore(
+            connection, index={"dims": DIMENSION, "embed": _langchain(embedder), "fields": ["text"]}
         )
-        self._store = PostgresStore(
-            self._connection, index={"dims": DIMENSION, "embed": _langchain(embedder), "fields": ["text"]}
-        )
-        self._store.setup()
-        self._owners = list(fill)
-        _put_all(self._store, fill)
-
-    def turn(self, i: int, said: str, reply: str, asked: str) -> None:
-        _put_and_search(self._store, self._owners[i % len(self._owners)], i, said, reply, asked)
-
-    def close(self) -> None:
-        self._connection.close()
-
-
-def _put_all(store: Any, fill: Fill) -> None:
-    from langgraph.store.base import PutOp
-
-    for rows in batched(_rows(fill), _BATCH):
-        store.batch([PutOp((owner, "memories"), str(j), {"text": text}) for owner, j, text in rows])
-
-
-def _put_and_search(store: Any, owner: str, i: int, said: str, reply: str, asked: str) -> None:
-    store.put((owner, "memories"), f"new{i}", {"text": f"user: {said}\nassistant: {reply}"})
-    store.search((owner, "memories"), query=asked, limit=K)
+        self._filled(connection, store, fill)
 
 
 class LlamaIndexBlock:

@@ -192,18 +192,19 @@ def _message(item: object, where: str, at: datetime, zone: ZoneInfo, redact: Red
 
 def check_role(role: object) -> str | None:
     """A role as it is kept ("human" is "user"), None for all. Raises InvalidInputError for unknown ones."""
-    if role is None:
-        return None
+    return None if role is None else _role(role)
+
+
+def _role(role: object, where: str = "") -> str:
     if not isinstance(role, str) or role.strip().lower() not in _ROLES:
-        raise InvalidInputError(f"role {quoted(role)} is not known; allowed are {', '.join(sorted(_ROLES))}")
+        raise InvalidInputError(
+            f"{where}role {quoted(role)} is not known; allowed are {', '.join(sorted(_ROLES))}"
+        )
     return _ROLES[role.strip().lower()]
 
 
 def _checked(m: Message, where: str, at: datetime, zone: ZoneInfo, redact: Redact | None) -> Message:
-    if not isinstance(m.role, str) or m.role.strip().lower() not in _ROLES:
-        raise InvalidInputError(
-            f"{where}: role {quoted(m.role)} is not known; allowed are {', '.join(sorted(_ROLES))}"
-        )
+    role = _role(m.role, f"{where}: ")
     if not isinstance(m.text, str):
         raise InvalidInputError(f"{where}: the text must be a string, not {type(m.text).__name__}")
     for value, what in ((m.name, "name"), (m.payload, "payload")):
@@ -211,7 +212,7 @@ def _checked(m: Message, where: str, at: datetime, zone: ZoneInfo, redact: Redac
             raise InvalidInputError(f"{where}: {what} must be a string or None, not {type(value).__name__}")
     return replace(
         m,
-        role=_ROLES[m.role.strip().lower()],
+        role=role,
         text=redacted(m.text, redact),
         at=at if m.at is None else to_utc(m.at, zone, f"{where}: at"),
         id=None if m.id is None else check_name(m.id, f"{where}: id"),

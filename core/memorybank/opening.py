@@ -108,7 +108,7 @@ def open_runtime(options: Options) -> Runtime:
             several=_on_server(options.chroma),
             retry_after=SERVER_RETRY if _on_server(options.chroma) else FOLDER_RETRY,
         )
-    except BaseException:
+    except BaseException:  # cleaned up, and raised again
         database.close()
         raise
     return Runtime(

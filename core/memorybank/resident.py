@@ -105,7 +105,7 @@ class Resident:
         """All of a change or nothing: half-changed arrays would answer wrongly from then on, or not at all."""
         try:
             yield
-        except BaseException:
+        except BaseException:  # cleaned up, and raised again
             self._clear()
             raise
 

@@ -92,7 +92,7 @@ class Watch:
         with _span(self._tracer, verb) as span:
             try:
                 yield told
-            except BaseException as caught:
+            except BaseException as caught:  # noted, and raised again
                 error = type(caught).__name__
                 raise
             finally:

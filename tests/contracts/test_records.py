@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 import sqlalchemy as sa
 from hypothesis import given, settings
@@ -13,21 +10,10 @@ from sqlalchemy import Connection
 
 from memorybank.errors import DamagedStoreError, ReadOnlyError, SchemaError, StoreError
 from memorybank.records import banks, schema, transcript
-from memorybank.records.database import Database, open_sqlite, open_url
+from memorybank.records.database import Database
 from memorybank.records.faults import translate
 from memorybank.records.migrations import prepare, read_meta, write_meta
 from memorybank.records.types import escape, unescape
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
-    """An empty database of each kind."""
-    if request.param == "sqlite":
-        made = open_sqlite(tmp_path / "records.db", read_only=False, synchronous="normal")
-    else:
-        made = open_url(request.getfixturevalue("postgres").make(), read_only=False)
-    yield made
-    made.close()
 
 
 @settings(max_examples=300)

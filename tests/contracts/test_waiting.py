@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from memorybank.records import census, columns, outbox
-from memorybank.records.database import Database, open_sqlite, open_url
+from memorybank.records.database import Database
 from memorybank.records.migrations import prepare
 from memorybank.records.schema import Pending, memories
 
@@ -33,20 +32,15 @@ def row(key: int) -> dict[str, Any]:
     return {column.name: known.get(column.name) for column in memories.columns}
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def database(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Database]:
+@pytest.fixture
+def filled(database: Database) -> Database:
     """Five thousand memories, none of which waits."""
-    if request.param == "sqlite":
-        made = open_sqlite(tmp_path / "records.db", read_only=False, synchronous="normal")
-    else:
-        made = open_url(request.getfixturevalue("postgres").make(), read_only=False)
-    prepare(made)
-    with made.write() as connection:
+    prepare(database)
+    with database.write() as connection:
         connection.execute(sa.insert(memories), [row((1 << 32) + n) for n in range(5000)])
-    with made.write() as connection:
+    with database.write() as connection:
         connection.execute(sa.text("ANALYZE"))
-    yield made
-    made.close()
+    return database
 
 
 def sent(database: Database, ask: Callable[[Connection], object]) -> list[tuple[str, Any]]:
@@ -73,14 +67,14 @@ def sent(database: Database, ask: Callable[[Connection], object]) -> list[tuple[
 
 
 @pytest.mark.parametrize("what", ASKED)
-def test_what_waits_is_found_by_its_index(database: Database, what: str) -> None:
+def test_what_waits_is_found_by_its_index(filled: Database, what: str) -> None:
     """No statement reads the table: its plan names the index of what waits."""
-    if what == "a bank's tail" and not database.is_sqlite:
+    if what == "a bank's tail" and not filled.is_sqlite:
         pytest.skip("this statement goes straight to the driver; SQLite shows that it is the right one")
-    statements = sent(database, ASKED[what])
+    statements = sent(filled, ASKED[what])
     assert statements
-    explain = "EXPLAIN QUERY PLAN " if database.is_sqlite else "EXPLAIN "
-    with database.read() as connection:
+    explain = "EXPLAIN QUERY PLAN " if filled.is_sqlite else "EXPLAIN "
+    with filled.read() as connection:
         for statement, values in statements:
             plan = str(connection.exec_driver_sql(explain + statement, values).all())
             assert "memories_pending" in plan, plan

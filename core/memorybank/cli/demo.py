@@ -116,11 +116,7 @@ def _(step: Imported, console: Console, texts: Texts) -> None:
 @show.register
 def _(step: Asked, console: Console, texts: Texts) -> None:
     words = texts.demo
-    _title(
-        console,
-        words.day.format(day=step.question.day, date=step.now.strftime(texts.date), ask=step.question.ask),
-    )
-    console.print(Text(f"({step.question.reason})", style="dim"))
+    _print_question(console, step, texts)
     print_recalled(console, step.recalled, str(step.now.tzinfo), texts)
     if step.recalled:
         grown = texts.separator.join(
@@ -156,6 +152,12 @@ def _(step: Faded, console: Console, texts: Texts) -> None:
         console.print(f"  {told}", soft_wrap=True)
 
 
+def _print_question(console: Console, asked: Asked, texts: Texts) -> None:
+    question, date = asked.question, asked.now.strftime(texts.date)
+    _title(console, texts.demo.day.format(day=question.day, date=date, ask=question.ask))
+    console.print(Text(f"({question.reason})", style="dim"))
+
+
 def _first_words(memory: Memory, width: int) -> str:
     """What the user said, as far as it fits."""
     return snippet(memory.text.partition("\n")[0], width)
@@ -164,11 +166,7 @@ def _first_words(memory: Memory, width: int) -> str:
 @show.register
 def _(step: LookedBack, console: Console, texts: Texts) -> None:
     asked, words = step.asked, texts.demo
-    _title(
-        console,
-        words.day.format(day=asked.question.day, date=asked.now.strftime(texts.date), ask=asked.question.ask),
-    )
-    console.print(Text(f"({asked.question.reason})", style="dim"))
+    _print_question(console, asked, texts)
     missing = not any(asked.question.expects in one.memory.text for one in step.without)
     console.print(words.missing if missing else words.found)
     for one in asked.recalled[:1]:

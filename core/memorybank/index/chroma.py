@@ -95,10 +95,10 @@ class ChromaIndex:
             client = folder.connect(probe_timeout)
             try:
                 return cls(client, layout, folder)
-            except BaseException:
+            except BaseException:  # cleaned up, and raised again
                 disconnect(client)
                 raise
-        except BaseException:
+        except BaseException:  # cleaned up, and raised again
             folder.release(clean=False)
             raise
 
@@ -110,7 +110,7 @@ class ChromaIndex:
                 with guarded("removing the old index from the Chroma server"):
                     Catalogue(client, layout, shared=True).remove_all()
             return cls(client, layout, None)
-        except BaseException:
+        except BaseException:  # cleaned up, and raised again
             disconnect(client)
             raise
 
@@ -295,7 +295,7 @@ class ChromaIndex:
                 self._catalogue = self._new_catalogue()
                 with self._guarded("reading Chroma's collections"):
                     self._survey()
-            except BaseException:
+            except BaseException:  # cleaned up, and raised again
                 self._folder.release(clean=False)
                 raise
             self._suspect = False

@@ -177,7 +177,7 @@ def guarded(what: str, reason: str = "down", folder: Path | None = None) -> Iter
         raise IndexUnavailableError(f"{what}: no permission ({error.filename})", "unwritable") from error
     except Exception as error:  # every error of another library ends here, named in the message
         raise _failed(f"{what} failed: {_words(error)}", reason, folder) from error
-    except BaseException as error:
+    except BaseException as error:  # a panic is no Exception; others are raised again
         if type(error).__name__ != "PanicException":  # pyo3 has no importable name for it
             raise
         raise _failed(f"{what} failed inside Chroma: {_words(error)}", "damaged", folder) from error

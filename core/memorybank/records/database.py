@@ -279,7 +279,7 @@ def open_sqlite(path: Path, *, read_only: bool, synchronous: Synchronous) -> Dat
     try:
         with database.read() as connection:
             connection.execute(sa.text("SELECT count(*) FROM sqlite_master"))
-    except BaseException:
+    except BaseException:  # cleaned up, and raised again
         database.close()
         raise
     return database
@@ -347,7 +347,7 @@ def _sqlite_connect(uri: str, read_only: bool, synchronous: Synchronous) -> Any:
             cursor.execute("PRAGMA cache_size=-16000")
             cursor.execute("PRAGMA journal_size_limit=67108864")
         cursor.close()
-    except BaseException:
+    except BaseException:  # cleaned up, and raised again
         connection.close()
         raise
     return connection

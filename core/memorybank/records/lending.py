@@ -51,7 +51,7 @@ class Lending:
                 connection = self._engine.connect()
             try:
                 yield connection
-            except BaseException:
+            except BaseException:  # cleaned up, and raised again
                 connection.close()
                 raise
             if self._closed or len(self._idle) >= _KEPT:
@@ -130,7 +130,7 @@ def transaction(connection: Connection, *, write: bool, hasty: bool = False) -> 
         driver.execute("BEGIN IMMEDIATE" if write else "BEGIN")
         try:
             yield
-        except BaseException:
+        except BaseException:  # cleaned up, and raised again
             if connection.in_transaction():
                 connection.rollback()
             elif driver.in_transaction:  # some errors make SQLite roll back by itself
